@@ -13,8 +13,8 @@ import (
 	"github.com/magicctx/magicctx-host/e2e/suite"
 )
 
-// OpenCode 1 also calls the plugin's entry for OpenCode 2, with a context that has no sessions. The entry must then do
-// nothing.
+// OpenCode 1 also calls the plugin's entry that is meant for OpenCode 2, with a context that has no sessions. This
+// entry must then do nothing.
 func TestOpenCode1CallsBothEntries(t *testing.T) {
 	suite.Needs(t)
 	t.Parallel()

@@ -24,7 +24,7 @@ import (
 
 const historyWindow = 64_000
 
-// Each message of a talk begins with a mark, for example "task 3:" or "finding 3.7:". By the marks, a test finds out
+// Each message of a talk begins with a mark, for example "task 3:" or "finding 3.7:". From these marks, a test knows
 // which messages a request contains.
 type talk struct {
 	*world
@@ -56,7 +56,8 @@ func (w *world) withHistorian() opencodetest.Options {
 	return o
 }
 
-// A prompt of the historian contains a range of messages. answer returns the historian's answer for the range.
+// talk starts a session of the agent. Each prompt of the session's historian contains a range of messages, and `answer`
+// returns the historian's answer for this range.
 func (w *world) talk(a agent.Agent, name string, answer func(chronicle.Range) mockllm.Step) *talk {
 	w.t.Helper()
 	k := &talk{world: w, agent: a, session: w.session(a), name: name, reader: w.worker(mockllm.Anthropic), words: 100, lines: 30}
@@ -94,8 +95,8 @@ func (k *talk) turn(steps int) {
 	k.prompt(k.agent, k.session, k.said(fmt.Sprintf("task %d", k.turns)))
 }
 
-// settle waits until the historian is idle. The scripted model answers at once. Without a pause between prompts, it
-// would take hundreds of steps during one run of the historian.
+// settle waits until the historian is idle. The scripted model answers at once, so without this pause between prompts,
+// the talk would take hundreds of steps during one run of the historian.
 func (k *talk) settle() {
 	k.t.Helper()
 	for tick := time.NewTicker(20 * time.Millisecond); ; {
@@ -126,7 +127,8 @@ func (k *talk) said(mark string) string {
 	return fmt.Sprintf("%s %s: the amber service waits%s.", k.name, mark, strings.Repeat(" for the next job", k.words/4))
 }
 
-// In each step, the model writes a finding and reads more lines. If a prompt exceeds the window, it is refused.
+// answer plays the model of a talk. In each step, it writes a finding and reads more lines. If a prompt exceeds the
+// window, answer refuses it.
 func (k *talk) answer(r *mockllm.Request) mockllm.Step {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -16,8 +16,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The user runs a command of the project, whose template a stranger may have written. For the historian, only the line
-// that the user typed may count as the user's words, also after a restart.
+// The user runs a command of the project, whose template a stranger may have written. The historian must treat only the
+// line that the user typed as the user's words, even after a restart.
 func TestTemplateIsNotTheUsersWords(t *testing.T) {
 	testTemplateIsNotTheUser(t, schema.HarnessOpenCode)
 }

@@ -13,9 +13,9 @@ import (
 )
 
 // fingerprint returns the same number for a unit and its copies in forks. A fork has new ids of messages and parts, but
-// the same times, order, content and call ids. The harness may prune a tool output in one of the two sessions, so
-// outputs are not hashed. If a message has no time, fingerprint hashes its key if the harness keeps keys in a fork.
-// Otherwise it returns 0, which matches no unit.
+// the same times, order, content and call ids. Outputs are not hashed, because the harness may prune a tool output in
+// the fork and not in the original, or the other way round. A message without a time is identified by its key, if the
+// harness keeps keys in a fork. Otherwise fingerprint returns 0, which matches no unit.
 func fingerprint(m *transcript.Message, p *transcript.Part) int64 {
 	identity := strconv.FormatInt(m.Created, 10)
 	if m.Created == 0 {
@@ -115,17 +115,18 @@ type Copy struct {
 	IsCompacted bool
 	Summary     string
 	// Next is the key of the answer to the original's newest request. The original has made no pass since this answer,
-	// so it has no units for it. Next is "" without such an answer.
+	// so it has no units of the answer yet. Next is "" if the copy has no such answer.
 	Next string
-	// GoesOn means that other answers follow the copied messages. The host does not know which wires they answer, for
-	// example because its database was lost.
+	// GoesOn means that the copied messages are followed by answers that the host does not know, for example because
+	// its database was lost. So it does not know which wires these answers belong to.
 	GoesOn bool
 }
 
 // CopyOf finds the messages of the array that are copies of another session's messages. units are that session's units,
 // ascending by tag. CopyOf does not compare places, because a compaction that keeps turns puts its summary before older
 // messages. It does not compare tags, because the harness may store the text of an aborted answer late. One equal unit
-// is enough: the others may have changed since the original's newest pass. The messages after the last copy are new.
+// shows that a message is a copy, because its other units may have changed since the original's newest pass. All
+// messages after the last copy are new.
 func (o Outline) CopyOf(units []frozen.Unit) Copy {
 	places := make(map[int64][]int, len(units)) // indexes in units, by fingerprint
 	for i, u := range units {

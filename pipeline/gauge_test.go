@@ -95,8 +95,9 @@ func busted(t *testing.T, base int, perToken float64) (p *provider, before int) 
 	return nil, 0
 }
 
-// When covered messages are reverted, the host removes the head, and sends the other covered messages again. The bug:
-// the host still counted the head instead of these messages. It estimated 5,058 tokens, although 13,880 were sent.
+// The user reverts some of the messages that the head covers. The host then removes the head, and sends the remaining
+// covered messages again. The bug: the host still counted the head instead of these messages. It estimated 5,058
+// tokens, although it sent 13,880.
 func TestSizeAfterARevertLeavesOutTheHead(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
 		p := newProvider(t, 1000, 1)
@@ -130,9 +131,9 @@ func TestSizeAfterARevertLeavesOutTheHead(t *testing.T) {
 	}
 }
 
-// Fixed bug: in Pi, the user went from an answer to an old branch and back, and the head was removed. To estimate the
-// next prompt, the host subtracted more messages than the reported prompt had. It estimated 289 tokens instead of
-// 4,781.
+// Fixed bug: in Pi, the user went from the newest answer to an old branch and back, and the host had removed the head
+// in between. To estimate the next prompt, the host subtracted more messages from the reported prompt than this prompt
+// contained. It estimated 289 tokens instead of 4,781.
 func TestEstimateIsNeverBelowTheMessages(t *testing.T) {
 	for _, perToken := range []float64{0.7, 1, 1.3} {
 		p := newProvider(t, 1000, perToken)
@@ -192,8 +193,8 @@ func TestSummaryOfUnmeasuredMessagesCountsOnce(t *testing.T) {
 	p.showsSummary(t, 2)
 }
 
-// In Pi, the user returns to an answer that is older than a bust. Its usage reports the prompt before the bust. The
-// bug: the host used this usage, and estimated 16,447 tokens, although 6,361 were sent.
+// In Pi, the user returns to an answer from before a bust. The usage of this answer reports the prompt before the bust.
+// The bug: the host used this usage, and estimated 16,447 tokens, although it sent 6,361.
 func TestUsageOfAnAnswerBeforeTheBustIsNotBelieved(t *testing.T) {
 	for _, perToken := range []float64{0.8, 1, 1.3} {
 		p := newProvider(t, 1000, perToken)
@@ -292,8 +293,8 @@ func TestDefectD5RevertToBeforeABust(t *testing.T) {
 // Bug D5: a fork copies the usages of its original, which report small prompts. But the fork may lack the original's
 // edits, so it sends all the content. The bug: the host estimated 58 % when the real size was 337 %.
 //
-// Bug F16: the next bust frees most of that prompt. The bug: the host subtracted the freed tokens in its own count,
-// which differs from the provider's. It estimated 18,822 tokens when it sent 7,876.
+// Bug F16: in this session, the next bust frees most of the prompt. The host subtracted the freed tokens as it counts
+// them itself, but the provider counts them differently. It estimated 18,822 tokens when it sent 7,876.
 func TestDefectD5CopyWithoutEdits(t *testing.T) {
 	for _, perToken := range []float64{0.8, 1, 1.3} {
 		p := newProvider(t, 1000, perToken)
@@ -327,8 +328,8 @@ func TestDefectD5CopyWithoutEdits(t *testing.T) {
 	}
 }
 
-// Bug class D5: if a session only grows, its newest usage reports the current wire, so the host uses it unchanged. The
-// host also does so if it sees the session for the first time.
+// Bug class D5: as long as a session only grows, its newest usage reports the current wire, so the host uses it
+// unchanged. A host that sees the session for the first time does the same.
 func TestDefectD5UsageOfThisWireIsUsed(t *testing.T) {
 	p := newProvider(t, 4000, 0.8)
 	for range 5 {
@@ -360,9 +361,9 @@ func TestDefectD5SummaryOfTheHarness(t *testing.T) {
 	p.wantSize(t, p.prompt())
 }
 
-// The host dropped an output, and then lost its database. The array contains the output, but the reported prompt does
-// not. The bug: the host took the usage for the size of the whole array. After a revert, it estimated 44 tokens instead
-// of 1,135.
+// The host dropped an output, and then lost its database. The array still contains the output, but the last prompt that
+// the provider reported does not. The bug: the host believed that the reported size was the size of the whole array.
+// After a revert, it estimated 44 tokens instead of 1,135.
 func TestPromptThatHasNotGrownWithItsArrayHadDrops(t *testing.T) {
 	for _, steps := range []int{1, 2} {
 		p := newProvider(t, 0, 1.35)
@@ -418,8 +419,9 @@ func TestPrunedResultsAreCountedAsTheyAreSent(t *testing.T) {
 	}
 }
 
-// The bug: if no token ratio was learned, a bust that freed 100 tokens of the host's count was subtracted as 100
-// provider tokens. If the next answer reported no usage, the host estimated 1,807 tokens when it sent 5,379.
+// The bug: a bust freed 100 tokens in the host's own count. As long as the host had not learned a token ratio, it
+// subtracted 100 tokens from the provider's count, too. If the next answer reported no usage, the host estimated 1,807
+// tokens when it sent 5,379.
 func TestBustOfAMeasuredPromptFreesTheProvidersTokens(t *testing.T) {
 	for _, perToken := range []float64{0.6, 1, 1.7} {
 		p := newProvider(t, 1000, perToken)
@@ -463,7 +465,8 @@ func TestUsageOfAnUnmodifiedRequestIsNotUsed(t *testing.T) {
 	}
 }
 
-// Whatever happens in a session, the estimate is near the provider's count: within a factor of 1.5, or 600 tokens.
+// Whatever happens in a session, the estimate must not be far from the provider's count: at most a factor of 1.5, or
+// 600 tokens.
 func TestEstimatedSizeIsNearTheRealOne(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p := newProvider(t, rapid.IntRange(0, 4000).Draw(rt, "base"), rapid.Float64Range(0.75, 1.35).Draw(rt, "per token"))

@@ -186,8 +186,8 @@ func TestHeadStandsAlone(t *testing.T) {
 	})
 }
 
-// A new summary waits until the prefix is lost or a bust is due. That bust only makes a new delta, so the provider
-// reads the baseline from its cache.
+// A new summary waits until the prefix is lost or a bust is due. A bust that shows the summary makes only a new delta,
+// so the provider still reads the baseline from its cache.
 func TestPublishedHistoryWaitsForABust(t *testing.T) {
 	w := talked(t, transcript.OpenCode{}, 8, 4)
 	w.publish(7, 50)
@@ -266,8 +266,9 @@ func TestSummaryOfAnotherBranchRevertsTheHead(t *testing.T) {
 	t.Errorf("u1 is not in the request:\n%s", w.text())
 }
 
-// Fixed bug: Pi kept some turns at a compaction. On another branch, later messages got the ordinals of these turns. A
-// compartment of that branch came back, and the kept turns were in neither the head nor the tail.
+// Fixed bug: Pi kept some turns at a compaction. On another branch, later messages got the ordinals of these turns.
+// When a compartment of that branch came back, the kept turns were neither in the head nor in the tail, so the model
+// did not see them.
 func TestCompartmentOfAnotherBranchLeavesNoGap(t *testing.T) {
 	for _, v := range []struct {
 		keys []string

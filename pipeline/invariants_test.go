@@ -335,7 +335,8 @@ func invariant2FirstApplicationOnlyOnABust(t *rapid.T, w *world) {
 	}
 }
 
-// Only a bust brings the content of a kept unit back, and all of it. Only an emergency or a summary removes it.
+// The content of a kept unit comes back only with a bust, and then completely. Only an emergency or a summary removes
+// it again.
 func keptUnitsStayAndComeBack(t *rapid.T, w *world) {
 	d := w.decision
 	for _, tag := range d.Restored {
@@ -441,7 +442,8 @@ func invariant8SignedContentIsUntouchable(t *rapid.T, w *world) {
 	}
 }
 
-// Two worlds play the same session. In one, the host restarts at random. After each pass, both must send the same.
+// Two worlds play the same session, but in one of them, the host restarts at random. After each pass, both worlds must
+// send the same wire.
 func TestInvariant9RestartIsInvisible(t *testing.T) {
 	bothCodecs(t, func(t *testing.T, codec transcript.Codec) { rapid.Check(t, restartIsInvisible(t, codec)) })
 }
@@ -586,9 +588,9 @@ func tagIsNeverGivenTwice(t *rapid.T, w *world) {
 	}
 }
 
-// The next pass must not bust again for pressure. There are two exceptions. A bust for rent may also drop the newest
-// units that the model has marked. Small busts may follow if there is no price, or if writing to the cache costs no
-// more than reading (-rapid.seed=6722935167943988486, 3338930536038272391, and 13711531760929742792 for OpenCode 2).
+// The next pass must not bust again for pressure. But a bust for rent may follow, which also drops the newest units
+// that the model has marked. And small busts may follow if there is no price, or if writing to the cache costs no more
+// than reading (-rapid.seed=6722935167943988486, 3338930536038272391, and 13711531760929742792 for OpenCode 2).
 func invariant12OneBustPerPressureEpisode(t *rapid.T, w *world) {
 	isOurs := w.result.Bust && slices.Contains([]string{string(CausePressure), string(CauseForce)}, w.result.BustCause)
 	if !isOurs || w.busy {
@@ -665,7 +667,8 @@ func invariant15ThinkingStaysValidOrGoes(t *rapid.T, w *world) {
 				t.Fatalf("a pass that is no bust left out the thinking of %s:\n%s", key, w.text())
 			}
 		}
-		// An answer that was never sent may be edited without a bust. With its last call, it loses its thinking.
+		// An answer that was never sent may be edited without a bust. If this edit removes its last call, the answer
+		// loses its thinking, too.
 		if newest := w.bound(); newest != "" && !slices.Contains(valid, newest) && !w.edits(newest) {
 			t.Fatalf("the thinking of %s answered the newest request and is gone:\n%s", newest, w.text())
 		}

@@ -30,7 +30,8 @@ func TestLastAnswerBeginsWithItsThinkingAfterARevert(t *testing.T) {
 	}
 }
 
-// lastAnswerIs checks that this answer begins with thinking, and is not joined with the answer before.
+// lastAnswerIs checks that the last answer on the wire has this key, begins with thinking, and is not joined with the
+// answer before it.
 func (s *story) lastAnswerIs(key string) {
 	s.t.Helper()
 	i := len(s.w.wire) - 1
@@ -43,9 +44,9 @@ func (s *story) lastAnswerIs(key string) {
 	}
 }
 
-// Bug J10: a failed answer came directly before the newest step. The host assumed that its calls separate two steps.
-// But the provider does not see a failed answer, so it joined the newest step with an older one, whose text then came
-// first.
+// Bug J10: a failed answer with calls came directly before the newest step. The host assumed that these calls separate
+// the newest step from the step before. But the provider does not see a failed answer, so it joined the two steps, and
+// the joined answer began with the older step's text instead of thinking.
 func TestFailedAnswerSeparatesNothing(t *testing.T) {
 	for _, profile := range fusing {
 		s := begin(t, profile, 1)
@@ -137,8 +138,8 @@ func TestAnswerAfterCallsKeepsAText(t *testing.T) {
 	}
 }
 
-// Bug F9: the answer must keep one call. Its newest call was dropped first, and then an older call stayed as a
-// skeleton. When the older call was dropped, too, the newest call came back.
+// Bug F9: the answer must keep one call. When its newest call was dropped first, an older call stayed as a skeleton.
+// When the older call was dropped, too, the host put the newest call back on the wire.
 func TestDroppedCallDoesNotComeBack(t *testing.T) {
 	for _, profile := range fusing {
 		s := begin(t, profile, 1)
@@ -152,8 +153,9 @@ func TestDroppedCallDoesNotComeBack(t *testing.T) {
 	}
 }
 
-// Bug F10: a turn ended with an empty answer, which the host removed, because the provider refuses empty texts. So the
-// last answer had calls and did not begin with thinking. F25: the same happened with an unknown provider.
+// Bug F10: a turn ended with an empty answer. The provider refuses empty texts, so the host removed this answer. Then
+// the answer before it became the last one, and had calls but did not begin with thinking. Bug F25 was the same for an
+// unknown provider.
 func TestEmptyAnswerAfterCallsKeepsAText(t *testing.T) {
 	for _, profile := range []string{"vertex", "unknown"} {
 		s := begin(t, profile, 1)
@@ -168,9 +170,9 @@ func TestEmptyAnswerAfterCallsKeepsAText(t *testing.T) {
 }
 
 // Bug F24: answer a2 has thinking and a text. The model continued without a prompt, with the step a3. The provider
-// joins the two into one answer, which begins with the thinking of a2. But the rules only looked at a3, which has no
-// thinking, and dropped the call before a2. The provider then also joined the text of a1, which came before that
-// thinking.
+// joins a2 and a3 into one answer, which begins with the thinking of a2. But the rules only looked at a3, which has no
+// thinking, and dropped the call before a2. Then the provider also joined a1 with this answer, so the text of a1 came
+// before the thinking.
 func TestAnswerJoinedWithTheNewestStepKeepsItsThinking(t *testing.T) {
 	const turn = "user u1: q\nassistant a1 (tool-calls): think signed \"r1\" | so | call bash c1 {\"n\":1} -> \"{9000 x}\"\nassistant a2: think signed \"r2\" | so\n"
 	for _, profile := range fusing {

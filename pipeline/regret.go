@@ -7,9 +7,10 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// If the model reads removed content again within SoonPasses passes, the removal was wrong. Content that stays is read
-// from the cache with each pass, at a tenth of the price of fresh tokens: twice this price in 20 passes. Content that
-// comes back is written once, at 1.25 times this price. So after 20 passes, the removal was cheaper.
+// A removal was wrong if the model reads the content again within SoonPasses passes. If the content had stayed, each
+// pass would have read it from the cache, at a tenth of the price of fresh tokens. In 20 passes, this costs twice the
+// price of fresh tokens. Content that comes back is written to the cache once, at 1.25 times that price. So after 20
+// passes, the removal was cheaper.
 const SoonPasses = 20
 
 type Reread struct {
@@ -122,8 +123,8 @@ func (s *array) eachItemBefore(tag int, f func(*rule.Item)) {
 	}
 }
 
-// RemovedIn returns those units of the messages that are not on the wire. It stops when their size reaches tokens: the
-// size of the text that ctx_expand has shown.
+// RemovedIn returns the units of these messages that are not on the wire. `tokens` is the size of the text that
+// ctx_expand has shown, and RemovedIn stops when its units reach this size.
 func (s *content) RemovedIn(messageKeys []string, tokens int) (removed []Reread) {
 	for _, key := range messageKeys {
 		i, ok := s.index[key]

@@ -16,18 +16,18 @@ type Meta struct {
 	Passes, Epoch int
 	// At is the time of the last pass in Unix milliseconds.
 	At int64
-	// Model is the model of the last pass. Agent is the harness's agent, "" if the harness does not name one.
+	// Model is the model of the last pass. Agent is the name of the harness's agent, for example "build". It is "" if
+	// the harness does not name one.
 	Model schema.Model
 	Agent string
 	// Wire identifies the last wire. Raw identifies the raw messages from which it was made.
 	Wire, Raw Chain
 	Episode   Episode
-	// ReclaimUpTo is the highest tag that an earlier pass could have dropped. rule.ToolReclaim drops no later tool
-	// output, so that the model can use each output first.
+	// ReclaimUpTo is the highest tag that an earlier pass was allowed to drop. rule.ToolReclaim drops no tool output
+	// with a higher tag, so that the model can use each output once before it disappears.
 	ReclaimUpTo int
-	// Gauge is the gauge of the last pass.
-	Gauge Gauge
-	Rent  Rent
+	Gauge       Gauge
+	Rent        Rent
 	// RawTokens is the estimated size of the next prompt without magicctx.
 	RawTokens int
 }
@@ -37,7 +37,8 @@ type Chain struct {
 	Hash     render.Hash
 }
 
-// next returns the chain with one more message. A message that the provider does not see changes nothing.
+// next returns the chain with one more message. A zero hash stands for a message that the provider does not see, so the
+// chain stays the same.
 func (c Chain) next(h render.Hash) Chain {
 	if h == (render.Hash{}) {
 		return c
@@ -48,7 +49,7 @@ func (c Chain) next(h render.Hash) Chain {
 // Config holds the settings that stay the same for a session.
 type Config struct {
 	render.Options
-	// CountText returns the number of tokens in a text. CountFile takes a file's URL.
+	// CountText returns the number of tokens in a text, and CountFile the number of tokens in the file at a URL.
 	CountText, CountFile func(string) int
 	// SystemBlocks is the number of blocks of the newest system prompt, 0 if it is unknown.
 	SystemBlocks int
@@ -57,11 +58,11 @@ type Config struct {
 type Session struct {
 	memo
 	stamped map[int]int64
-	// freshFrom is the lowest tag that the newest Update could give.
+	// All units that the newest Update added have the tag freshFrom or a higher one.
 	freshFrom   int
 	updatedFrom int
-	// calls counts the calls by their identity (rule.Facts.Again). If the harness sends a call twice, it is counted
-	// twice, so calls only shows which calls may be repetitions.
+	// calls counts how often each call has been read, by the call's identity (rule.Facts.Again). If the harness sends a
+	// message again, its calls are counted again. So a count above 1 only means that the call may be a repetition.
 	calls      map[uint64]int
 	expansions []Expansion
 }
@@ -93,25 +94,27 @@ type memo struct {
 	sentHead []json.Value
 	// sent holds the patches that the client has, by message key.
 	sent map[string]schema.Patch
-	// unsent holds the keys of messages whose patch may differ from the patch in sent.
+	// unsent holds the keys of messages whose patch may differ from their patch in `sent`.
 	unsent map[string]bool
 	// rendered is the number of leading entries whose rendering and chains are valid.
 	rendered int
 	stale    []int // rendered entries that were edited after their rendering
-	// unsettled is the index of the first rendered entry that settle must visit.
+	// unsettled is the index of the first rendered entry for which settle must run.
 	unsettled int
 	// sentToken is the token of the newest request. It is "" if the harness did not send the host's wire.
 	sentToken string
-	// sentCount is the host's count of the newest wire, or 0 if this process has sent none.
+	// sentCount is the size of the newest wire in tokens, as the host counts them. It is 0 if this process has sent no
+	// wire.
 	sentCount int
-	// askedModel is the argument of AskModel. It is zero if the messages name the model.
+	// askedModel is the model that AskModel has set. It is zero if the messages name the model of the next request.
 	askedModel schema.Model
 	unstored   []frozen.Binding
 	answered   map[string]bool
 	// frame and framedFor are the setup and the model of the last rendering.
 	frame     frozen.Setup
 	framedFor schema.Model
-	// proposed holds the additions of the last rendering until they are committed. shown is the state with them.
+	// proposed holds the additions of the last rendering until they are committed. shown is the frozen state together
+	// with these additions.
 	proposed frozen.Additions
 	shown    *frozen.Overlay
 }
@@ -127,8 +130,8 @@ type entry struct {
 	// items are the message's units, in the order of their parts.
 	items  []rule.Item
 	traits traits
-	// fused means that the provider joins the rendered message with the assistant message before it, and fusesWithNext
-	// that it would join the next assistant message with this one.
+	// If fused is true, the provider joins the rendered message with the assistant message before it. If fusesWithNext
+	// is true, it would join the rendered message with an assistant message after it.
 	fused, fusesWithNext bool
 	spared               spared
 	// unbound means that the thinking was left out, because the prompt before the message has changed.
@@ -136,10 +139,10 @@ type entry struct {
 	// rawFusesWithNext is fusesWithNext for the raw message.
 	rawFusesWithNext bool
 
-	// own is the host's count of the active units, in tokens.
+	// own is the size of the active units in tokens, as the host counts them.
 	own   int
 	parts frozen.Parts
-	// whole is the host's count of all units without any edit and without a head.
+	// whole is the size that all units would have without edits and without a head, as the host counts them.
 	whole int
 
 	patch               schema.Patch
@@ -154,8 +157,8 @@ type header struct {
 	key                string
 	role               transcript.Role
 	created, completed int64
-	// asked is the model in the newest user message up to this one. agent is the agent in the newest message with an
-	// agent.
+	// asked is the model that the newest user message names, up to and including this message. agent is the agent that
+	// the newest message with an agent names.
 	asked schema.Model
 	agent string
 	// newestSummary is the key of the newest summary by the harness, up to this message.
@@ -188,14 +191,14 @@ func NewSession(c Config, meta Meta, state *frozen.State) *Session {
 
 func (s *array) Len() int { return len(s.entries) }
 
-// LearnTyped sets the lines that the harness replaced with a command's text (transcript.Part.Typed), by message key.
-// The caller calls it before Update.
+// When the user types a command, some harnesses replace the typed line with the command's text. LearnTyped sets the
+// typed lines, by message key (see transcript.Part.Typed). The caller calls it before Update.
 func (s *memo) LearnTyped(lines map[string]string) { s.Codec = transcript.WithTyped(s.Codec, lines) }
 
-// Update keeps the first messages of the array (unchanged is their number), and replaces all others with raws. It
-// returns the units that are new to the session. It gives tags in the order of the transcript, so that a host that has
-// lost the newest tags in a crash gives the same tags again. sent is the token (Wire.Token) of the newest request, or
-// "" if the harness did not send the host's wire.
+// Update keeps the first `unchanged` messages of the array, replaces the others with raws, and returns the units that
+// are new to the session. It gives tags in the order of the transcript. So if a crash loses the newest tags, the
+// restarted host gives the same units the same tags again. sent is the token (Wire.Token) of the newest request, or ""
+// if the harness did not send the host's wire.
 func (s *Session) Update(unchanged int, raws []json.Value, sent string) []frozen.Unit {
 	s.sentToken, s.freshFrom, s.updatedFrom, s.expansions = sent, s.State.TagCounter+1, unchanged, nil
 	for _, e := range s.entries[unchanged:] {
@@ -233,8 +236,8 @@ func (s *content) reviewHead() {
 	}
 }
 
-// coverLate makes the head cover new messages between covered messages, from entry i on. The harness can insert such a
-// message after a fold, for example an aborted answer that it stores late.
+// If the harness inserts a message between covered messages after a fold, coverLate makes the head cover it, too. For
+// example, the harness may store an aborted answer late. coverLate looks at the entries from i on.
 func (s *content) coverLate(i int) {
 	for end := s.coveredBy(s.State.Head); i < end; i++ {
 		if key := s.entries[i].header.key; key != "" && !s.entries[i].staysBehind(s.State.Head) {
@@ -341,8 +344,9 @@ func (s *Session) measure(messageKey, key string, p *transcript.Part) frozen.Uni
 	return u
 }
 
-// show sets the frozen state and the additions for the next rendering. If a revert has removed messages that the head
-// covers, it hides the head, even if a new head could not be stored.
+// show sets the additions for the next rendering. If a revert has removed messages that the head covers, and the
+// additions contain no new head, show hides the head. So a reverted message cannot stay on the wire in a summary, even
+// if the new head could not be stored.
 func (s *memo) show(a frozen.Additions) {
 	if a.Head == nil && s.isReverted(s.State.Head) {
 		a.Head = &frozen.Head{}

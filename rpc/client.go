@@ -14,7 +14,7 @@ import (
 )
 
 // A Handler answers requests of the host to its client, for example models/limits. Notifications run in order on the
-// reader goroutine, so a handler must not wait for the connection. Each request runs on a goroutine.
+// reader goroutine, so a handler must not wait for the connection. Each request runs on a goroutine of its own.
 type Handler func(ctx context.Context, method string, params json.Value) (result any, err error)
 
 // A Client is the shim's end of a connection, in Go: for the command line, replay and tests. It is safe for
@@ -54,14 +54,14 @@ func NewClient(rwc io.ReadWriteCloser, handler Handler, log *slog.Logger) *Clien
 	return c
 }
 
-// Call calls the host and decodes the answer into result, if result is not nil. If the host answers with an error, Call
-// returns an *Error. If ctx ends first, Call withdraws the request by $/cancelRequest.
+// Call calls a method of the host, and decodes the answer into result, if result is not nil. If the host answers with
+// an error, Call returns an *Error. If ctx ends first, Call withdraws the request with $/cancelRequest.
 func (c *Client) Call(ctx context.Context, method string, params, result any) error {
 	return request(ctx, c.rpc, &c.lastID, method, params, nil, result)
 }
 
-// CallWithAttachment is Call with raw bytes, for example the message array of a session/transform. The caller must
-// not change the attachment until CallWithAttachment returns.
+// CallWithAttachment is like Call, but also sends raw bytes, for example the message array of a session/transform. The
+// caller must not change the attachment until CallWithAttachment returns.
 func (c *Client) CallWithAttachment(ctx context.Context, method string, params any, attachment []byte, result any) error {
 	return request(ctx, c.rpc, &c.lastID, method, params, attachment, result)
 }
@@ -70,7 +70,7 @@ func (c *Client) Notify(method string, params any) error { return notify(c.rpc, 
 
 func (c *Client) Done() <-chan struct{} { return c.rpc.DisconnectNotify() }
 
-// If ctx does not end first, Close writes all queued messages. Calls in progress fail.
+// Close writes the queued messages, at most until ctx ends, and then closes the connection. Calls in progress fail.
 func (c *Client) Close(ctx context.Context) error {
 	err := c.stream.out.flush(ctx)
 	c.rpc.Close()

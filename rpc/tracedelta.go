@@ -8,8 +8,9 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// recordedArrays has, for each session, the array that a reader of the trace knows. A resync is recorded as the
-// difference: in full, 26 resyncs of a session of 50 MB would write 1.3 GB, too much for a replay.
+// recordedArrays has, for each session, the array that a reader of the trace knows. A resync is recorded only as the
+// difference from this array. If resyncs were recorded in full, 26 of them would take 1.3 GB in a session of 50 MB,
+// which is too much for a replay.
 type recordedArrays map[string]recordedArray
 
 type recordedArray struct {
@@ -59,8 +60,8 @@ func (a recordedArrays) record(line *TraceFrame, m *message) {
 	a[p.Session] = recordedArray{held: array.held, pending: string(m.ID), next: next}
 }
 
-// A reader of the trace skips a transform that was answered with resync. After any other error, the reader's array is
-// unknown.
+// answered records the answer to a transform. If the answer is resync, a reader of the trace skips the transform. After
+// any other error, the reader cannot know the session's array.
 func (a recordedArrays) answered(m *message) {
 	for session, array := range a {
 		if array.pending == "" || array.pending != string(m.ID) {

@@ -7,8 +7,8 @@ package schema
 type HeadStatus struct {
 	// Epoch is the number of folds so far.
 	Epoch int `json:"epoch"`
-	// FoldPass is the pass that folded last, at FoldedAt (Unix ms) and because of
-	// FoldReason, for example "idle".
+	// FoldPass is the newest pass that folded the head, and FoldedAt is its time (Unix ms). FoldReason says why the
+	// pass folded, for example "idle".
 	FoldPass   int    `json:"foldPass"`
 	FoldedAt   int64  `json:"foldedAt"`
 	FoldReason string `json:"foldReason"`
@@ -42,8 +42,8 @@ type HeadSections struct {
 
 // HistoryStatus describes the summarised history of a session, and its historian.
 type HistoryStatus struct {
-	// Compartments counts the compartments, and Extractive those that were written without a model. The compartments
-	// cover the messages 1 to Covered. RawTokens is the size of these messages.
+	// Compartments is the number of compartments, and Extractive is the number of compartments that no model has
+	// written. The compartments cover the messages 1 to Covered. RawTokens is the size of these messages.
 	Compartments int `json:"compartments"`
 	Extractive   int `json:"extractive,omitzero"`
 	Covered      int `json:"covered"`
@@ -52,8 +52,8 @@ type HistoryStatus struct {
 	// with the lowest fidelity.
 	Fidelity float64           `json:"fidelity"`
 	Weakest  *CompartmentScore `json:"weakest,omitzero"`
-	// Runs counts all runs of the historian, Publishes the runs that have published,
-	// and Extracted the publications that no model has made.
+	// Runs is the number of all runs of the historian. Publishes is the number of runs that have published. Extracted
+	// is the number of publications whose compartments no model has written.
 	Runs      int            `json:"runs"`
 	Publishes int            `json:"publishes"`
 	Extracted int            `json:"extracted,omitzero"`
@@ -65,9 +65,8 @@ type HistoryStatus struct {
 	// Stopped is a recomp or a wrap-up that stopped early. If a later run has begun, or if the user has cancelled the
 	// work, Stopped is absent.
 	Stopped *StoppedRun `json:"stopped,omitzero"`
-	// Failures counts the failures of models since their last usable answer. LastError
-	// is the cause of the newest one, and FailedAt its time (Unix ms). A model is asked
-	// again from the pass RetryPass on.
+	// Failures is the number of failures of models since their last usable answer. LastError is the cause of the newest
+	// failure, and FailedAt is its time (Unix ms). The historian asks no model before the pass RetryPass.
 	Failures  int    `json:"failures,omitzero"`
 	LastError string `json:"lastError,omitzero"`
 	FailedAt  int64  `json:"failedAt,omitzero"`
@@ -84,8 +83,8 @@ type HistoryStatus struct {
 
 // DreamStatus describes the dreamer's work on a project.
 type DreamStatus struct {
-	// Task is the present task of a run, for example "verify", or "" if there is no run. Number 2 and Of 5 mean the
-	// second of five tasks.
+	// Task is the task on which the run is working, for example "verify", or "" if there is no run. If Number is 2 and
+	// Of is 5, this is the second of five tasks.
 	Task   string `json:"task,omitzero"`
 	Number int    `json:"number,omitzero"`
 	Of     int    `json:"of,omitzero"`
@@ -95,8 +94,8 @@ type DreamStatus struct {
 	Tokens int `json:"tokens,omitzero"`
 	// Waits means that the run was interrupted, and has not been continued yet.
 	Waits bool `json:"waits,omitzero"`
-	// Failures is the number of equal failures because of which the schedule is paused. Failure is the newest report.
-	// The schedule continues at Until (Unix ms).
+	// After several equal failures, the schedule pauses until the time Until (Unix ms). Failures is the number of these
+	// failures, and Failure is the newest report.
 	Failures int    `json:"failures,omitzero"`
 	Failure  string `json:"failure,omitzero"`
 	Until    int64  `json:"until,omitzero"`
@@ -121,8 +120,8 @@ type BudgetStop struct {
 	Agents string `json:"agents,omitzero"`
 	// Until is the time at which the next day begins (Unix ms).
 	Until int64 `json:"until"`
-	// Money is the budget in $. SpentMoney is the part of it that is spent or reserved, and NeedsMoney is the highest
-	// possible cost of the call. Tokens, SpentTokens and NeedsTokens are the same in tokens.
+	// Money is the budget in dollars. SpentMoney is the amount that is spent or reserved, and NeedsMoney is the most
+	// that the call could cost. Tokens, SpentTokens and NeedsTokens are the same amounts in tokens.
 	Money       float64 `json:"money"`
 	SpentMoney  float64 `json:"spentMoney"`
 	NeedsMoney  float64 `json:"needsMoney"`
@@ -157,23 +156,23 @@ type HistoryPublish struct {
 	End          int     `json:"end"`
 	Compartments int     `json:"compartments"`
 	Fidelity     float64 `json:"fidelity"`
-	// MadeBy is "extractive" if no model has written the compartments. "repaired" is
-	// a model's second answer, and "fallback" the answer of another model.
+	// MadeBy says who has written the compartments: "model" is a model's first answer, "repaired" is its second answer,
+	// and "fallback" is the answer of another model. "extractive" means that fixed rules wrote them without a model.
 	MadeBy string `json:"madeBy" jsonschema:"enum=model,enum=repaired,enum=fallback,enum=extractive"`
 	Model  string `json:"model,omitzero"`
 	// Reason says why the run began, for example "tail-size".
 	Reason string         `json:"reason,omitzero"`
 	Usage  HistorianUsage `json:"usage"`
-	// UnconfirmedQuotes counts the quotes of the user, and UnconfirmedFacts the facts, that
-	// were left out of the model's answer because the messages do not confirm them.
+	// The host removes quotes and facts from a model's answer if the messages do not confirm them. UnconfirmedQuotes
+	// counts the removed quotes of the user, and UnconfirmedFacts the removed facts.
 	UnconfirmedQuotes int `json:"unconfirmedQuotes,omitzero"`
 	UnconfirmedFacts  int `json:"unconfirmedFacts,omitzero"`
 }
 
 // HistoryRun is work of the historian.
 type HistoryRun struct {
-	// Kind says who began the run: the host itself (incremental), or the user, by a
-	// recomp of all summaries, a recomp of a part of them, or a wrap-up.
+	// If Kind is "incremental", the host itself began the run. Otherwise, the user began it: "recomp" is a recomp of
+	// all summaries, "partial" is a recomp of a part of them, and "wrapup" is a wrap-up.
 	Kind string `json:"kind" jsonschema:"enum=incremental,enum=recomp,enum=partial,enum=wrapup"`
 	// Since is when the run began, in Unix ms. It is absent for an interrupted run.
 	Since int64 `json:"since,omitzero"`

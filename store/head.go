@@ -33,8 +33,8 @@ type HeadRow struct {
 	// ProjectMemories.MemoryID and ChangeID at the time of the fold.
 	Memories           string
 	MemoryID, ChangeID int64
-	// FoldedPass is the pass that made the baseline, and FoldReason is its reason. If FoldReason is "", a write changes
-	// neither.
+	// FoldedPass is the pass that made the baseline, and FoldReason is its reason. If FoldReason is "", a write of this
+	// row leaves the stored fold unchanged.
 	FoldedPass int
 	FoldedAt   int64 // Unix ms; this time, and not the clock, decides whether a memory has expired
 	FoldReason string

@@ -22,10 +22,10 @@ func newest(s *sqlite3.Stmt, column int) int {
 	return int(min(max(-1, s.ColumnInt64(column)), database.MaxCount))
 }
 
-// healRanges makes the compartments of a session contiguous again. If an end is impossible, it is computed from the
-// number of keys. If the computed end is impossible, too, the compartment and all later ones are left out, so that
-// their messages are summarised again. Sizes are limited, so that they can be summed up. isSound means that nothing had
-// to be changed.
+// healRanges makes the compartments of a session contiguous again. If the end of a compartment is impossible,
+// healRanges computes it from the number of keys. If the computed end is impossible, too, it leaves out this
+// compartment and all later ones, and their messages are summarised again. It also limits the sizes, so that their sum
+// cannot overflow. isSound means that nothing had to be changed.
 func healRanges(rows []chronicle.Compartment) (healed []chronicle.Compartment, isSound bool) {
 	healed, isSound = slices.Clone(rows), true
 	next := 1
@@ -62,8 +62,8 @@ func (s *History) replaceCompartments(ctx context.Context, key Key, healed []chr
 	return nil
 }
 
-// healCounters raises counters that are below the numbers of their rows. With such a counter, a tag or pass would be
-// given a second time, and no pass of the session could be stored.
+// healCounters raises the counters of a session that are below the highest number in its rows. With such a counter, the
+// host would give a tag or pass number a second time, and could store no pass of the session.
 func healCounters(c *sqlite3.Conn, snap *Snapshot) error {
 	for _, u := range snap.Units {
 		if u.Tag <= 2*database.MaxCount {

@@ -105,8 +105,8 @@ func TestRecompIsStagedAndPromoted(t *testing.T) {
 	}
 }
 
-// A revert deletes the staged compartments of its messages. If the revert removes a message of a partial recomp's
-// range, the recomp cannot continue, so all of it is deleted.
+// A revert deletes the staged compartments of its messages. If it removes a message in the range of a partial recomp,
+// the recomp cannot continue, so all staged compartments are deleted.
 func TestRevertCutsTheStagedRecomp(t *testing.T) {
 	staged := []chronicle.Compartment{compartment(1, 3), compartment(4, 6)}
 	for _, test := range []struct {
@@ -175,7 +175,8 @@ func TestForkInheritsHistory(t *testing.T) {
 	}
 }
 
-// A publication may have stored a newer marker in the meantime.
+// A pending marker may be cleared only if it is still the newest one. A publication may have stored a newer marker in
+// the meantime, which must stay.
 func TestPendingMarkerIsClearedByItsOwnDrain(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	begin(t, s)

@@ -88,8 +88,8 @@ func (s *Store) appendJournal(tx *database.Tx, key Key, p PassRow) error {
 }
 
 // SaveUsage stores the tokens that the provider reported for a pass, in the journal and in the sums of the session.
-// Harnesses report a pass more than once. The last report replaces the others, even in the sums. If the journal no
-// longer has the pass, the report is ignored.
+// Harnesses report the same pass more than once. The last report replaces the earlier ones, in the sums, too. If the
+// journal no longer has the pass, SaveUsage ignores the report.
 func (s *Store) SaveUsage(ctx context.Context, key Key, pass, input, cacheRead, cacheWrite int) error {
 	err := s.Update(ctx, func(tx *database.Tx) error {
 		_, err := tx.Exec(usageSumsSQL,
@@ -136,7 +136,8 @@ func (s *Store) MarkBust(ctx context.Context, key Key, pass int, cause string) (
 	return isNew, nil
 }
 
-// Passes returns the passes of a session after a number, oldest first. limit 0 means all.
+// Passes returns the passes of a session with a number above `after`, oldest first. It returns at most `limit` passes,
+// or all of them if limit is 0.
 func (s *Reports) Passes(ctx context.Context, key Key, after, limit int) ([]PassRow, error) {
 	var passes []PassRow
 	err := s.view(ctx, func(c *sqlite3.Conn) error {

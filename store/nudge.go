@@ -12,7 +12,8 @@ import (
 
 // A NudgeRow records how the host has reminded a session's model that it could drop output.
 type NudgeRow struct {
-	// Undropped and Level describe the last reminder: how many tokens could have been dropped, and its level, or "".
+	// Undropped and Level describe the last reminder. Undropped is the number of tokens that could have been dropped at
+	// that time. Level is the level of the reminder, or "" if there was none.
 	Undropped int
 	Level     string
 	// HasMessage means that the session has had its nudge message, which comes only once.

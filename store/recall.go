@@ -20,8 +20,8 @@ type RecallRow struct {
 	Ordinal       int
 	// Fact is a hash of the line's content, so that the same content is shown only once.
 	Fact int64
-	// Names is a JSON array of the files and commands that the line names. The files and commands because of which the
-	// line was added are left out.
+	// Names is a JSON array of the files and commands that the line names. It leaves out the files and commands that
+	// were the reason for the line.
 	Names  string
 	Tokens int
 	// ActedPass is the pass in which the model followed the line, 0 if it did not.

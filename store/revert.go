@@ -15,12 +15,13 @@ import (
 //go:embed query/compartments_withdraw.sql
 var withdrawSQL string
 
-// Withdraw records that a revert has removed the message with the ordinal from and all later ones. It withdraws the
-// compartments of these messages, and returns them in order. Messages of these compartments that the revert has not
-// removed belong to the tail again. Memories stay.
+// Withdraw records that a revert has removed the message with the ordinal `from` and all later messages. It withdraws
+// the compartments of these messages, and returns them in order. If the revert has left some messages of a withdrawn
+// compartment, these belong to the tail again. Memories stay.
 //
-// Staged compartments of these messages are removed. A run with the session's lease can no longer publish a compartment
-// of these messages (work.ErrStale). After a withdrawal, the head has to be folded again (HeadRow.Refold).
+// Staged compartments of the removed messages are deleted. A run with the session's lease can no longer publish a
+// compartment of the removed messages (work.ErrStale). After a withdrawal, the head has to be folded again
+// (HeadRow.Refold).
 func (s *History) Withdraw(ctx context.Context, key Key, from int) (withdrawn []chronicle.Compartment, err error) {
 	err = s.db.Update(ctx, func(tx *database.Tx) error {
 		withdrawn = nil
@@ -64,9 +65,9 @@ func (s *History) Withdrawn(ctx context.Context, key Key) (rows []chronicle.Comp
 	return rows, nil
 }
 
-// Restore moves the withdrawn compartments with the numbers seqs, in this order, to the end of the published ones,
-// because their messages have come back. after is the end of the history that the caller has read. If the history now
-// has another end, the error is work.ErrStale.
+// When the messages of withdrawn compartments have come back, Restore appends these compartments to the published ones
+// again. seqs are the numbers of the compartments, in their new order. `after` is the end of the history that the
+// caller has read. If the history has another end by now, Restore returns work.ErrStale.
 func (s *History) Restore(ctx context.Context, key Key, after HistoryEnd, seqs []int) error {
 	err := s.db.Update(ctx, func(tx *database.Tx) error {
 		if err := checkEnd(tx, key, after); err != nil {
@@ -98,8 +99,8 @@ func (s *History) Restore(ctx context.Context, key Key, after HistoryEnd, seqs [
 	return nil
 }
 
-// cutStaging removes the staged compartments from the ordinal from on. If a partial recomp loses a message of its
-// range, it is removed as a whole.
+// cutStaging deletes the staged compartments that contain the message with the ordinal `from` or a later one. If a
+// partial recomp loses a message of its range, cutStaging deletes the whole recomp.
 func cutStaging(tx *database.Tx, key Key, from int) error {
 	isCut, err := tx.Exists(`
 		SELECT 1 FROM histories

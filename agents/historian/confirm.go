@@ -67,7 +67,7 @@ func (c *candidate) confirm(j *Job) {
 // with its line. At the start of a line, quotes also recognises other forms, for example "u :", "**U**：", "1. User:" or
 // "Human:". A quote is kept if one message of the user contains its words in the same order, without other words
 // between them. The comparison ignores case, blanks, line breaks, forms of quotation marks, and marks around the quote.
-// If a message contains only the first sentences of a quote, the rest of the quote is removed.
+// If a message contains only the first sentences of a quote, only these sentences are kept.
 type quotes struct {
 	typed []haystack
 	// seen counts the quotes. refused has the quotes that were removed or shortened.
@@ -204,7 +204,8 @@ type evidence struct {
 	prepared       map[place]*haystack
 }
 
-// A place is a key of evidence.prepared: a message, with or without the texts of others, for example outputs of tools.
+// A place is a key of evidence.prepared. It is a message, either with or without the texts that other authors wrote,
+// for example outputs of tools.
 type place struct {
 	message    int
 	withOthers bool
@@ -215,8 +216,8 @@ func newEvidence(messages []Message) *evidence {
 }
 
 // supports reports whether a message in the fact's source range contains an anchor of the fact. If the fact has no
-// anchors, a sentence of a message must say the same. For a rule or a constraint, the texts of others do not count,
-// because a web page must not make rules for every later session.
+// anchors, a sentence of a message must say the same as the fact. For a rule or a constraint, texts by other authors do
+// not count, because otherwise a web page that the agent has read could make rules for every later session.
 func (e *evidence) supports(f chronicle.Fact) bool {
 	anchors := anchorsOfFact(f.Content)
 	withOthers := f.Category != "PROJECT_RULES" && f.Category != "CONSTRAINTS"
@@ -247,7 +248,8 @@ var quotedWords = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile("\"([^\"]{3,80})\"|“([^”]{3,80})”|`([^`]{3,80})`")
 })
 
-// If at.withOthers is false, haystack leaves out the texts of other authors.
+// haystack returns the text of a message in a form that can be searched. If at.withOthers is false, it leaves out the
+// texts of other authors.
 func (e *evidence) haystack(at place) *haystack {
 	if h := e.prepared[at]; h != nil {
 		return h

@@ -96,7 +96,8 @@ func TestErrandStopsWhereNoModelHelps(t *testing.T) {
 	}
 }
 
-// If a smaller budget does not make the chunk shorter, the same chunk would fail again.
+// An errand must not try a chunk again if a smaller budget does not make the chunk shorter: the same chunk would fail
+// again.
 func TestErrandAsksOnlyForShorterChunks(t *testing.T) {
 	var l errandLog
 	p := l.ports(onlyShort(4))

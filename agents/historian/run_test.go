@@ -146,7 +146,7 @@ func TestRunThatCanWaitMakesNoExtract(t *testing.T) {
 // wantAttempts checks that each attempt has a problem, except a last attempt with a valid answer.
 func wantAttempts(t *testing.T, s *script, res historian.Result) {
 	t.Helper()
-	// If Once also asks the suggested model, the two questions are one attempt.
+	// If the harness suggests another model, Once asks it, too. Both questions belong to one attempt.
 	if len(res.Attempts) > len(s.asked) || len(res.Attempts) == 0 {
 		t.Errorf("%d attempts of %d questions", len(res.Attempts), len(s.asked))
 	}
@@ -177,7 +177,8 @@ func TestAbortInTheHarnessPublishesNothing(t *testing.T) {
 	}
 }
 
-// The pauses of a chunk are always the same, first 2 to 3 seconds and then 6 to 8. Other sessions have other pauses.
+// The pauses before the retries of a chunk are always the same: first 2 to 3 seconds, then 6 to 8 seconds. Another
+// session has other pauses, so two sessions do not ask again at the same moment.
 func TestPausesBetweenRetries(t *testing.T) {
 	pauses := func(session string) []time.Duration {
 		s := &script{replies: []reply{busy, busy, valid("x")}}
@@ -343,7 +344,7 @@ func TestResultMeasuresEachCompartment(t *testing.T) {
 	}
 }
 
-// The receipt of a compartment is not about the whole chunk.
+// The receipt of a compartment counts the anchors of the compartment's own messages, not of the whole chunk.
 func TestReceiptIsOfItsRange(t *testing.T) {
 	j := newJob()
 	j.KeepLast = true

@@ -113,8 +113,8 @@ func join(found []chronicle.Compartment, chunk *Chunk, skipped []string) error {
 	return nil
 }
 
-// joinEnd extends the last compartment over unreadable messages after it. By unprocessed_from, the answer must leave
-// any other messages to the next run.
+// joinEnd extends the last compartment over the messages after it, if they cannot be read. If other messages follow,
+// the answer must leave them to the next run: its unprocessed_from must be the first of them.
 func joinEnd(last *chronicle.Compartment, d Draft, chunk *Chunk) error {
 	next := last.End + 1
 	if d.UnprocessedFrom == 0 && next <= chunk.End && chunk.isUnreadable(chronicle.Range{Start: next, End: chunk.End}) {
@@ -152,8 +152,8 @@ func checkLength(found []chronicle.Compartment, chunk *Chunk) error {
 // If at most discardSlack messages follow the last compartment, its topic probably continues after the chunk.
 const discardSlack = 2
 
-// discardLast leaves a last compartment that ends near the end of the chunk to the next run. A single compartment
-// stays, because each run must make progress.
+// If the last compartment ends near the end of the chunk, discardLast removes it. The next run then summarises its
+// messages together with the messages that follow. A single compartment stays, because each run must make progress.
 func discardLast(found []chronicle.Compartment, chunk *Chunk) ([]chronicle.Compartment, bool) {
 	last := len(found) - 1
 	if last < 1 || chunk.End-found[last].End > discardSlack {

@@ -132,7 +132,8 @@ func (cmd *installCmd) offer(ctx context.Context, s streams, answers *bufio.Read
 	return do()
 }
 
-// If only the current project has a conflict, install for all projects works, and prints the conflict as a note.
+// conflictsHere returns a note for each conflict that exists only in the current project. Such a conflict does not stop
+// an installation for all projects, so install only prints the note.
 func conflictsHere(ctx context.Context, place install.Place) (notes []string) {
 	project, err := os.Getwd()
 	if err != nil {

@@ -15,7 +15,8 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// A storeReader answers as the next host would at its start.
+// A storeReader answers questions while no host is running. Its answers are those that the next host would give at its
+// start.
 type storeReader struct {
 	store *store.Store
 	host  *host.Host

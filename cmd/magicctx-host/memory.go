@@ -41,7 +41,8 @@ type outputFlags struct {
 	JSON bool `help:"Print JSON."`
 }
 
-// If directory is empty, identify returns "". A guess could be wrong, and store a memory in another project.
+// identify returns the identity of the project in a directory, or "" for an empty directory. It never guesses, because
+// a wrong guess would store a memory in another project.
 func identify(ctx context.Context, directory string) (string, error) {
 	if directory == "" {
 		return "", nil
@@ -119,7 +120,7 @@ func (cmd *memoryListCmd) Run(ctx context.Context, s streams) error {
 // A ranChange is a change that a run of the dreamer made to a memory.
 type ranChange struct {
 	Before chronicle.Memory `json:"before"`
-	// If After is nil, the run archived Before, for Reason. If not, After replaced Before.
+	// If After is nil, the run archived Before, and Reason says why. Otherwise, the run replaced Before with After.
 	After  *chronicle.Memory `json:"after,omitzero"`
 	Reason string            `json:"reason,omitzero"`
 }
@@ -359,7 +360,8 @@ func (cmd *memoryRestoreCmd) Run(ctx context.Context, s streams) error {
 	return cmd.edit(ctx, s, func(e *memories.Editor) ([]chronicle.Memory, error) { return e.Undo(identity, *cmd.Undone) })
 }
 
-// If the directory is gone, the project's memories still know it.
+// identity returns the identity of the project in the given directory. If the directory no longer exists, identity
+// looks for a memory that was stored there, because the memory still has the project's identity.
 func (cmd *memoryRestoreCmd) identity(ctx context.Context) (string, error) {
 	identity, gone := identify(ctx, cmd.Project)
 	if !errors.Is(gone, fs.ErrNotExist) {

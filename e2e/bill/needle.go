@@ -13,7 +13,7 @@ type needle struct {
 	text, key string
 }
 
-// The kinds of needles. Each turn tells one, in this order.
+// These are the kinds of needles. Each turn mentions one needle, and the kinds follow each other in this order.
 const (
 	ofPath     = "path"
 	ofNumber   = "number"

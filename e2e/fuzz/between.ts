@@ -98,7 +98,7 @@ function foreign(world: World, random: Random): void {
   world.plugin.updated(row)
 }
 
-/** The user goes back to an older message and starts a branch, or returns to the other branch. */
+/** The user goes back to an older message and starts a new branch, or returns to the branch that was left last. */
 async function tree(world: World, random: Random): Promise<void> {
   const { session } = world
   const { rows, branch } = session
@@ -159,8 +159,8 @@ export function revert(world: World, random: Random): void {
 }
 
 /**
- * The database is locked, so the host cannot store the tags that it gives, and the model uses one of them. Then the
- * host is killed, and the user reverts the turn.
+ * While the database is locked, the host gives tags that it cannot store, and the model uses one of them. Then the host
+ * is killed, and the user reverts the turn.
  */
 async function unsavedTag(world: World, random: Random): Promise<void> {
   world.isUnsaved = true

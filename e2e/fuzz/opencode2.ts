@@ -10,8 +10,8 @@ import type { RealArrays } from "./really.ts"
 import type { World } from "./world.ts"
 
 /**
- * Plays OpenCode 2.0.26, and its beta, which has fewer members. It has the same methods as Plugin, so the world and the
- * judge use only messages of OpenCode 1. entries.ts translates them.
+ * Plays OpenCode 2.0.26 or its beta, which has fewer members. This class has the same methods as Plugin, which plays
+ * OpenCode 1. So the world and the judge work only with messages of OpenCode 1, and entries.ts translates the messages.
  */
 
 type Setup = (ctx: PluginContext) => Promise<(() => void) | undefined>
@@ -58,7 +58,7 @@ export class OpenCode2 {
   private readonly started = new Set<string>()
   private requests = 0
   newest: Exchange | undefined
-  /** A hook whose turn was interrupted. OpenCode does not wait for its end. */
+  /** The running hook of a turn that the user has interrupted. OpenCode does not wait for the end of this hook. */
   private abandoned: Promise<unknown> = Promise.resolve()
 
   constructor(world: World) {
@@ -167,7 +167,7 @@ export class OpenCode2 {
   }
 
   emit(type: string, data: EventData & Record<string, unknown>, created = this.world.machine.now()): void {
-    // The event is a copy, so later changes cannot change it.
+    // Readers get a copy of the data, so later changes to the data do not change the event.
     const event = JSON.parse(JSON.stringify({ id: this.world.ids.next("evt"), type, created, location: { directory: this.directory }, data })) as Event
     for (const reader of this.readers) reader(event)
   }
@@ -183,7 +183,10 @@ export class OpenCode2 {
     for (const reader of this.readers) reader(new Error("too slow"))
   }
 
-  /** Some events of OpenCode 1 have another name in OpenCode 2, or do not exist. */
+  /**
+   * Emits the event of OpenCode 2 that corresponds to an event of OpenCode 1. It may have another name. Some events of
+   * OpenCode 1 have no counterpart.
+   */
   tell(type: OpenCodeEvent["type"], { sessionID, info }: Record<string, unknown>): void {
     const data = { sessionID: sessionID as string }
     if (type === "session.created") this.emit(type, { ...data, title: (info as { title: string }).title })
@@ -207,7 +210,7 @@ export class OpenCode2 {
     else this.emit("session.step.ended", { ...data, finish: finish ?? "stop", tokens: tokens! }, time.completed)
   }
 
-  /** OpenCode asks for the same answer again. The new attempt starts without content. */
+  /** Plays that OpenCode asks the model for the same answer again. The new attempt starts without content. */
   again(row: Row): void {
     this.waiting = row
   }
@@ -250,7 +253,10 @@ export class OpenCode2 {
     return { type, message, status: Number(data.statusCode), response: { body: message } }
   }
 
-  /** The world calls the hooks of OpenCode 1. Each does what OpenCode 2 does at that point. */
+  /**
+   * The world calls the hooks of OpenCode 1. Each of these hooks plays what OpenCode 2 does at the same point of a
+   * turn.
+   */
   get has(): Hooks {
     const hooks = {
       "experimental.chat.messages.transform": async (_: unknown, { messages }: { messages: Message[] }) => {

@@ -14,8 +14,8 @@ type Binding int
 const (
 	// BindingOff sends the signatures of the script and checks nothing.
 	BindingOff Binding = iota
-	// BindingRefuse answers 400, which is the API's default. It ignores "drop_block" in the request: if the server
-	// dropped an invalid block, the test would not notice that the client had sent it.
+	// BindingRefuse answers an invalid block with 400, which is the API's default. It ignores "drop_block" in the
+	// request. If the server dropped an invalid block instead, the test would not notice that the client had sent it.
 	BindingRefuse
 	// BindingDrop answers the request, and lists the dropped blocks in input_transformations.
 	BindingDrop
@@ -29,8 +29,9 @@ type binding struct {
 	counts map[string]*ThinkingCount // by session
 }
 
-// A conversation is all requests of a session to one model. Requests without tools, for example for summaries, are a
-// separate conversation. A block is missing if the conversation's next request does not contain it.
+// A conversation consists of all requests of a session to one model. Requests without tools, for example requests for
+// summaries, are a separate conversation. A block is missing if the next request of its conversation does not contain
+// it.
 type conversation struct {
 	session, model string
 	hasTools       bool

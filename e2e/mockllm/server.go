@@ -24,7 +24,7 @@ type Server struct {
 	cache    promptcache.Cache
 	nextID   int
 	binding  binding
-	// If a client gives up a request, the server closes abandoned and creates a new channel.
+	// When a client gives up a request, the server closes the channel `abandoned`, and puts a new channel in its place.
 	abandoned chan struct{}
 }
 

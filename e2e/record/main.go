@@ -36,7 +36,7 @@ func run(ctx context.Context, args []string) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 
-	// The path must be the same for each recording, because a trace with a historian contains it.
+	// A trace with a historian contains the path of this directory. So the path must be the same for each recording.
 	dir := filepath.Join(os.TempDir(), "mcx-record")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return fmt.Errorf("directory for the recording: %w; if no other recording runs, remove it", err)

@@ -14,8 +14,8 @@ import (
 // converters maps a dialect to the package of the AI SDK that produces its requests.
 var converters = map[mockllm.Dialect]string{mockllm.Anthropic: "anthropic", mockllm.OpenAI: "openai-compatible"}
 
-// At the end of the test, Judge judges all requests that the mock received. If the judge is not installed, Judge does
-// nothing. If a test must not run without the judge, it calls judge.Needs.
+// Judge lets the judge check all requests that the mock has received, at the end of the test. If the judge is not
+// installed, Judge does nothing. A test that must not run without the judge calls judge.Needs.
 func Judge(t *testing.T, mock *mockllm.Server) {
 	t.Helper()
 	t.Cleanup(func() {

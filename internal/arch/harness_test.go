@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// habit matches words that only OpenCode's codec may contain: its name, its todo tool, and a reason why answers end.
+// habit matches words that only OpenCode's codec may contain: OpenCode's name, the name of its todo tool, and its word
+// for the end of a step with calls.
 var habit = regexp.MustCompile(`(?i)opencode|"todowrite"|tool-calls`)
 
 var knowsHarnesses = []string{"pipeline/transcript/", "pipeline/text/vocabulary.go"}

@@ -17,7 +17,8 @@ import (
 )
 
 const (
-	// after is the delay of a test after a pass. Directly after the pass, the harness needs the processor.
+	// after is the pause between a pass and the test that follows it. Directly after the pass, the harness needs the
+	// processor.
 	after = 2 * time.Second
 	// apart is the shortest time between two tests in one directory.
 	apart    = 5 * time.Minute
@@ -29,7 +30,8 @@ type Tester struct {
 	mu sync.Mutex
 	// tested holds the time of each directory's newest test of checks, in Unix ms.
 	tested map[string]int64
-	// running holds the directories whose notes are being tested. tried holds when notes were tested, in Unix ms.
+	// running holds the directories whose notes are being tested at the moment. tried holds the time of the newest test
+	// of each note, in Unix ms.
 	running map[string]bool
 	tried   map[attempt]int64
 }
@@ -39,7 +41,8 @@ type Options struct {
 	Guard      *store.Guard
 	Background *background.Work
 	Clock      clock.Clock
-	// IndexDir is the directory of the index, with each command's exit status. If it is "", notes are not tested.
+	// IndexDir is the directory of the index, from which a test reads the exit status of commands. If IndexDir is "",
+	// notes are not tested.
 	IndexDir string
 	Log      *slog.Logger
 	// After is how long a test waits after a pass. 0 means two seconds.

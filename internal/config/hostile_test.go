@@ -170,7 +170,8 @@ type leaf struct {
 
 func (l leaf) of(cfg schema.Config) reflect.Value { return reflect.ValueOf(cfg).FieldByIndex(l.index) }
 
-// leaves returns all keys whose values are no objects. If an object has a rule for projects, its keys have this rule.
+// leaves returns all keys whose values are not objects. If an object has a rule for projects, the rule applies to its
+// keys.
 func leaves() []leaf { return leavesOf(leaf{typ: reflect.TypeFor[schema.Config]()}) }
 
 func leavesOf(object leaf) []leaf {

@@ -102,8 +102,8 @@ var errNoHarness = &ask.Error{Kind: ask.Aborted, Err: errors.New("no harness has
 // An interrupted task begins at most maxTries times, because it may crash the host each time.
 const maxTries = 3
 
-// If a task fails, doTasks continues with the next task. If the budget is used up, all tasks would fail, and doTasks
-// ends.
+// If a task fails, doTasks continues with the next task. If the budget is used up, every further task would fail, too,
+// so doTasks stops.
 func (r *run) doTasks(ctx context.Context) error {
 	known, err := r.Store.Memories.Of(ctx, r.project, r.Clock.Now())
 	if err != nil {

@@ -25,10 +25,12 @@ const (
 	requestTimeout = 30 * time.Second
 	maxBatch       = 32 // texts of one request
 	maxDimensions  = 8192
-	// maxBytesPerText bounds the bytes of an answer for each text: 8,192 numbers with 22 characters and a comma.
+	// For each text, an answer may have maxBytesPerText bytes. This is enough for 8,192 numbers of 22 characters, each
+	// with a comma.
 	maxBytesPerText = 192 << 10
 	maxShown        = 240
-	// bytesPerToken is a low estimate. With it, a long text is cut to a length that the model accepts.
+	// bytesPerToken is a low estimate. The host cuts a text to this number of bytes for each token that the model
+	// accepts, so the cut text is never too long.
 	bytesPerToken = 3
 )
 
@@ -39,7 +41,7 @@ type Service struct {
 	breaker breaker
 }
 
-// If transport is nil, the service is asked over the network. If check refuses the endpoint, New returns an error.
+// New returns an error if check refuses the endpoint. If transport is nil, the Service uses the network.
 func New(cfg schema.Embedding, transport http.RoundTripper) (*Service, error) {
 	cfg.Endpoint = strings.TrimRight(strings.TrimSpace(cfg.Endpoint), "/")
 	if err := check(cfg.Endpoint); err != nil {
@@ -52,7 +54,8 @@ func New(cfg schema.Embedding, transport http.RoundTripper) (*Service, error) {
 
 func (s *Service) Model() string { return s.cfg.Model }
 
-// Vectors with the same Space can be compared. The original plugin builds the same string.
+// Space names the space of the service's vectors: two vectors can be compared if they have the same Space. The original
+// plugin builds the same string.
 func (s *Service) Space() string { return spaceOf(s.cfg) }
 
 func spaceOf(cfg schema.Embedding) string {
@@ -80,7 +83,7 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("the embedding service answers with status %d: %s", e.Status, e.Text)
 }
 
-// IsAboutTexts reports whether the service works, and may have refused only these texts.
+// IsAboutTexts reports whether the service may have refused only these texts. In this case, the service itself works.
 func (e *RefusedError) IsAboutTexts() bool {
 	return e.Status == http.StatusBadRequest || e.Status == http.StatusRequestEntityTooLarge || e.Status == http.StatusUnprocessableEntity
 }
@@ -89,10 +92,11 @@ func (e *RefusedError) mayPass() bool {
 	return e.Status >= 500 || e.Status == http.StatusTooManyRequests || e.Status == http.StatusRequestTimeout
 }
 
-// ErrUnusable is part of each error about an answer without usable vectors of the configured model.
+// Every error about an answer without usable vectors of the configured model wraps ErrUnusable.
 var ErrUnusable = errors.New("the answer of the embedding service is refused")
 
-// Embed sends one request. It returns a unit vector for each text, or nil where the service has none.
+// Embed sends one request. It returns a unit vector for each text. If the service has no vector for a text, this vector
+// is nil.
 func (s *Service) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	leave, err := s.breaker.enter()
 	if err != nil {
@@ -111,15 +115,16 @@ func (s *Service) Embed(ctx context.Context, texts []string) ([][]float32, error
 	return all, err
 }
 
-// A request is sent at most attempts times. The pause between two attempts begins with firstPause, and doubles. An
-// attempt that took longer than slow is not repeated, because the service is overloaded.
+// EmbedPatiently sends a request at most `attempts` times. The first pause between two attempts is firstPause, and each
+// further pause is twice as long. If an attempt took longer than `slow`, the service is overloaded, so the request is
+// not sent again.
 const (
 	attempts   = 3
 	firstPause = 250 * time.Millisecond
 	slow       = 10 * time.Second
 )
 
-// EmbedPatiently is Embed, but repeats a request that may succeed soon.
+// EmbedPatiently is like Embed, but sends a failed request again if it may succeed soon.
 func (s *Service) EmbedPatiently(ctx context.Context, texts []string) (all [][]float32, err error) {
 	pause := firstPause
 	for attempt := range attempts {

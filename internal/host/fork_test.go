@@ -345,8 +345,9 @@ func TestForksOfForks(t *testing.T) {
 	}
 }
 
-// The user forks a fork that the harness has compacted. The first session has seen more of the copied messages. But
-// if the harness names the fork as the original, the new fork takes over the fork's decisions.
+// The user forks a fork that the harness has compacted. The first session has seen more of the copied messages than
+// this fork. But if the harness says that the fork is the original, the new fork takes over the fork's decisions, not
+// the decisions of the first session.
 func TestForkOfAForkTakesTheOriginalThatTheHarnessNames(t *testing.T) {
 	h := worked(t)
 	a := h.fork("ses_2", len(h.messages))
@@ -362,7 +363,8 @@ func TestForkOfAForkTakesTheOriginalThatTheHarnessNames(t *testing.T) {
 	}
 }
 
-// A similar session that is no copy inherits nothing. From the first message that differs, a copy inherits nothing.
+// A session that only resembles another one inherits nothing from it. A copy inherits decisions only about the messages
+// before the first one that differs.
 func TestOnlyCopiesInherit(t *testing.T) {
 	replaced := func(place int, old, changed string) func(*sideSession) {
 		return func(f *sideSession) {
@@ -470,8 +472,8 @@ func TestForkOfASessionWhoseTagsAreOutOfOrder(t *testing.T) {
 	}
 }
 
-// If the user types a prompt while the model works, OpenCode wraps the prompt for one step in a reminder. The fork
-// holds the prompt as the user typed it.
+// If the user types a prompt while the model works, OpenCode wraps the prompt in a reminder, but only for one step. The
+// fork holds the prompt as the user typed it.
 func TestForkAfterAWrappedPrompt(t *testing.T) {
 	h := turn(t)
 	plain := len(h.messages)
@@ -605,8 +607,8 @@ func TestForkBeginsLikeItsOriginal(t *testing.T) {
 	})
 }
 
-// The user forks the original before a pass has seen its newest answer. If the fork has the same prompt, and an event
-// has reported the answer, the answer's thinking stays valid.
+// The user forks the original before a pass has seen its newest answer. The answer's thinking stays valid if the fork
+// has the same prompt as the original, and if an event has reported the answer.
 func TestForkDirectlyAfterAnAnswerKeepsItsThinking(t *testing.T) {
 	for _, c := range []struct {
 		name  string

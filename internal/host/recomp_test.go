@@ -18,7 +18,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// The historian makes one compartment for each ten messages, with texts that begin with word.
+// inParts returns a historian that makes one compartment for each ten messages. The texts of the compartments begin
+// with `word`.
 func inParts(word string) func(schema.AgentRunParams) (string, error) {
 	return func(p schema.AgentRunParams) (string, error) {
 		all := historiantest.RangeOf(p.Prompt)
@@ -57,7 +58,7 @@ func scripted(t *testing.T) (*harness, *scriptedHistorian) {
 	return h, script
 }
 
-// The head shows compartments of ten messages, whose texts begin with "Old".
+// summarised returns a session whose head shows compartments of ten messages. Their texts begin with "Old".
 func summarised(t *testing.T) (*harness, *scriptedHistorian) {
 	h, script := scripted(t)
 	script.answer = inParts("Old")
@@ -213,7 +214,7 @@ func TestCancelledRecompChangesNothing(t *testing.T) {
 	}
 }
 
-// A small window of the historian gives a recomp several chunks.
+// smallChunks gives the historian a model with a small window, so that a recomp needs several chunks.
 func (h *harness) smallChunks(t *testing.T) {
 	t.Helper()
 	h.config.Historian.Model = "small/model"
@@ -290,7 +291,8 @@ func TestRecompByABadHistorianKeepsTheOldCompartments(t *testing.T) {
 	}
 }
 
-// If the prompt reaches 80 % during a recomp, a run of the historian ends the recomp. The finished chunks stay.
+// A recomp lets passes go on. But if the prompt reaches 80 % during the recomp, the historian has to summarise new
+// messages first, so the recomp stops. Its finished chunks stay, and /ctx-recomp continues it.
 func TestPassesGoOnDuringARecomp(t *testing.T) {
 	h, script := summarised(t)
 	h.smallChunks(t)
@@ -382,8 +384,9 @@ func TestRevertEndsARunThatReadsTheMessages(t *testing.T) {
 	}
 }
 
-// A run without a lease reads messages that another run has summarised. Then the harness compacts the session, and
-// the messages leave the array. If the host took this for a revert, it would withdraw the other run's summary.
+// A run has lost its lease, but still reads messages that another run has summarised since. Then the harness compacts
+// the session, and the messages leave the array. If the host took this for a revert, it would withdraw the other run's
+// summary.
 func TestHiddenMessagesOfALateRunAreNotReverted(t *testing.T) {
 	h, script := scripted(t)
 	script.answer = inParts("Late")

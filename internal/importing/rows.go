@@ -24,7 +24,8 @@ const (
 	isTooMany      = "there are 200 open notes already"
 )
 
-// refused leaves out details, so that equal reasons can be counted together.
+// refused returns the reason why a memory or note was refused. It leaves out details, so that equal reasons can be
+// counted together.
 func refused(err error) (string, error) {
 	refusal, ok := errors.AsType[memories.Refusal](err)
 	switch {

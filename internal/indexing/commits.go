@@ -13,9 +13,9 @@ import (
 // In the index, a project's commits are a session of the harness harnessGit.
 const harnessGit = "git"
 
-// Commits indexes the commits that lead to the HEAD of a directory, and returns their number. It leaves out the
-// commits that led to the HEAD of the last complete run. So it also finds the old commits of a branch that was merged
-// late. After an error, the next run begins again, and stores no commit twice.
+// Commits indexes the commits that lead to the HEAD of a directory, and returns their number. It leaves out the commits
+// that also led to the HEAD of the last complete run. So if a branch with old commits was merged since, Commits finds
+// them, too. After an error, the next run begins again, and stores no commit twice.
 func (x *Indexer) Commits(ctx context.Context, directory, identity string, cfg schema.Config) (read int, err error) {
 	if _, err := os.Stat(directory); err != nil || !project.IsRepository(identity) || !cfg.Memory.GitCommitIndexing.Enabled {
 		return 0, nil // if the directory is gone, its commits stay in the index

@@ -27,7 +27,8 @@ type Markers interface {
 	IsWhole(ctx context.Context, session, boundary string) (bool, error)
 }
 
-// A publication requests the pending marker. The applied marker is set in the harness's store.
+// A publication requests a marker, which is then pending. When the host has set the marker in the harness's store, it
+// is applied.
 type markers struct {
 	pending pendingMarker
 	// pendingText is the JSON of pending. The store clears only this text, and never a newer request.
@@ -43,7 +44,8 @@ type pendingMarker struct {
 	PublishedAt  int64  `json:"publishedAt"`
 }
 
-// BoundaryMessageID is the user's prompt with which the array begins: the newest prompt up to the message Ordinal.
+// BoundaryMessageID is the key of the user's prompt at which the harness's array begins. It is the newest prompt among
+// the messages up to Ordinal.
 type appliedMarker struct {
 	BoundaryMessageID string `json:"boundaryMessageId"`
 	Ordinal           int    `json:"ordinal"`
@@ -103,7 +105,8 @@ func (k *Keeper) Why() string {
 type markerTask struct {
 	// to is the message after which the task sets the marker. If to is zero, the task removes the marker.
 	to chronicle.Place
-	// done is the text of a pending marker to clear: the task sets this marker, or nobody needs it.
+	// done is the text of the pending marker that the task clears, because the task sets this marker or because nobody
+	// needs it.
 	done string
 	// isPointless means that the task clears the pending marker, and does not change the applied one.
 	isPointless bool
@@ -144,7 +147,8 @@ func (m markers) next(now markerMoment) (t markerTask, ok bool) {
 	return markerTask{to: to, done: m.pendingText}, true
 }
 
-// place returns the newest message, up to end, after which a marker hides no pinned prompt. Zero means none.
+// place returns the newest message, up to `end`, after which a marker can stand without hiding a pinned prompt. If
+// there is no such message, it returns the zero Place.
 func (now markerMoment) place(end chronicle.Place) (place chronicle.Place) {
 	anchors := session.AnchorsOf(now.compartments)
 	first := firstPinned(now.head, anchors)

@@ -9,14 +9,15 @@ import (
 // An experience caches what the host has learned about models, for example their token ratios. This host is the only
 // writer of the store, so no other process makes the cache stale.
 type experience[T comparable] struct {
-	// Whoever changes a fact holds learning until the fact is stored, so changes are stored in order. mu is a separate
-	// lock, so that a status does not wait for a write.
+	// A goroutine that changes a fact holds `learning` until the fact is stored, so facts are stored in the order in
+	// which they change. mu is a separate lock, so that a status does not wait for a write.
 	learning sync.Mutex
 	mu       sync.Mutex
 	known    map[schema.Model]T
 }
 
-// If the cache has no facts about a model, the method calls read. A failed read is not cached.
+// The method returns the facts about a model. If the cache has none, it calls `read`, and caches the result unless
+// `read` fails.
 func (e *experience[T]) of(m schema.Model, read func() (T, error)) (T, error) {
 	e.mu.Lock()
 	known, ok := e.known[m]

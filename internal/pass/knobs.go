@@ -31,9 +31,9 @@ func matcher(patterns []string) func() config.Patterns {
 	return sync.OnceValue(func() config.Patterns { return config.CompilePatterns(patterns) })
 }
 
-// Several rules ask about the same tool or path, so remembered caches the answers. If ctx has ended, remembered
-// returns false without matching. Nobody then waits for the pass, so slow patterns of a project must not
-// prolong it. The false answer does no harm, because the pass fails.
+// Several rules ask about the same tool or path, so remembered caches the answers. If ctx has ended, nobody waits for
+// the pass any longer, and slow patterns of a project must not prolong it. So remembered then returns false without
+// matching. This does no harm, because the pass fails.
 func remembered(ctx context.Context, isProtected func(string) bool) func(string) bool {
 	known := make(map[string]bool)
 	return func(name string) bool {

@@ -69,7 +69,7 @@ func TestOfDirectory(t *testing.T) {
 	}
 }
 
-// Every place in which somebody works on a repository is the same project.
+// A repository with its subdirectories, worktrees and clones is one project.
 func TestProjectIsTheRepository(t *testing.T) {
 	dir := t.TempDir()
 	site, identity := commits(t, dir, "site")
@@ -153,7 +153,7 @@ func TestProjectIsUnknownAfterATransientFailure(t *testing.T) {
 	wantNone(t, site)
 }
 
-// The configuration of a cloned repository can make git neither execute a program nor use another
+// A cloned repository may have a hostile git configuration. This must not make git run a program or use another
 // repository.
 func TestHostileCloneRunsNothingThroughGit(t *testing.T) {
 	dir := t.TempDir()
@@ -203,8 +203,8 @@ func TestHostileCloneGraftsNoOtherRoot(t *testing.T) {
 	wantIdentity(t, site, identity)
 }
 
-// Projects looks a repository up only once. Any other directory may become a repository, so it is looked up
-// each time. If a look-up fails, the known identity stays.
+// Projects looks up the identity of a repository only once. Any other directory may become a repository, so Projects
+// looks it up each time. If a look-up fails, the known identity stays.
 func TestProjectsRemembersIdentities(t *testing.T) {
 	var answer string
 	var failure, refusal error

@@ -211,8 +211,8 @@ func TestPiLineThatIsTooLongIsRefused(t *testing.T) {
 	}
 }
 
-// The reader finds the same ordinals, keys and contents as the host finds in the shim's steps. The file also
-// has other branches, and entries without a message.
+// The reader must find the same ordinals, keys and contents in Pi's file as the host finds in the shim's steps. The
+// file also has other branches, and entries without a message.
 func TestPiReaderAgreesWithTheCodec(t *testing.T) {
 	codec := transcript.Pi{}
 	rapid.Check(t, func(rt *rapid.T) {

@@ -13,8 +13,8 @@ import (
 type scope struct {
 	project          string
 	harness, session string
-	// Of its own session, the model no longer sees the messages up to the ordinal through, and the dropped
-	// parts. Only these, and other sessions, are searched.
+	// In the model's own session, the search finds only content that the model no longer sees: the messages with an
+	// ordinal up to `through`, and the parts in `dropped`. It also searches the project's other sessions.
 	through int
 	dropped []index.Part
 }
@@ -26,8 +26,8 @@ type fact struct {
 	at               int64
 	class            class
 	who              index.Role
-	// text is a sentence. If it refers to the sentence before, for example with "this", lead is that sentence.
-	// For a remedy, both may be empty.
+	// text is a sentence. If it refers to the previous sentence, for example with "this", lead is the previous
+	// sentence. If the fact is a remedy, text and lead may be empty.
 	lead, text string
 	remedy     *remedy
 	// asked are the terms of the cue that led to the fact.
@@ -44,7 +44,7 @@ const (
 	maxLines     = 6
 	maxHits      = 60
 	maxFollowing = 200
-	// This number of rows after an error are searched for a remedy. They include rows of other sessions.
+	// To find a remedy, the search reads this number of rows after the error. They include rows of other sessions.
 	followingRows = 2_000
 )
 
@@ -57,7 +57,7 @@ type finder struct {
 	facts []fact
 }
 
-// find returns the facts with a score of least or more, the best first.
+// find returns the facts whose score is at least `least`, with the best fact first.
 func find(ctx context.Context, x *index.Index, s scope, cues []cue, least float64) (facts []fact, err error) {
 	err = x.View(ctx, func(v *index.View) error {
 		f := finder{v: v, known: map[string]int{}}
@@ -160,8 +160,8 @@ func (f *finder) failures(failed failure) error {
 	return nil
 }
 
-// counts reports whether the model no longer sees the message of h. The model may no longer see an error, but
-// still see the remedy after it.
+// counts reports whether h is in a message that the model no longer sees. A remedy needs its own check, because the
+// model may still see the remedy although it no longer sees the error before it.
 func (f *finder) counts(h *index.Hit) bool {
 	row, err := f.v.Row(h.Session.Harness, h.Session.ID)
 	return err != nil || row != f.in.Session || h.Last <= f.in.Through
@@ -175,7 +175,7 @@ func (f *finder) of(h *index.Hit, x fact) fact {
 // worth is the score of a statement about a name in the cue, by the statement's class.
 var worth = map[class]float64{rule: 0.9, decision: 0.8, finding: 0.7}
 
-// names adds the rules and decisions about the names in a cue, and for a prompt also the findings.
+// names adds the rules and decisions about the names in a cue. If the cue is a prompt, it also adds the findings.
 func (f *finder) names(c *cue) error {
 	isPrompt := len(c.lines) > 0
 	for _, n := range c.names[:min(len(c.names), maxNames)] {

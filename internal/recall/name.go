@@ -77,8 +77,8 @@ func isPath(word string) bool {
 	case extension.MatchString(base):
 		return !slices.Contains(notFiles, strings.ToLower(base)) && !strings.Contains(word, "()")
 	}
-	// The word is a directory, for example "internal/gen" or "migrations/". A single slash between two words,
-	// as in "and/or", makes no directory.
+	// The word is a directory, for example "internal/gen" or "migrations/", unless it is a common pair of words such as
+	// "and/or".
 	inner := strings.Trim(word, "/")
 	return len(inner) > 2 && (strings.HasSuffix(word, "/") || strings.Count(inner, "/") >= 1) && strings.ContainsFunc(inner, unicode.IsLetter) && !slices.Contains(notDirectories, strings.ToLower(inner))
 }
@@ -178,7 +178,8 @@ var (
 // common matches the names of files that most directories have. Such a name alone does not identify a file.
 var common = regexp.MustCompile(`(?i)^(index|main|mod|lib|app|readme|package|package-lock|config|utils?|types?|helpers?|constants|makefile|dockerfile|setup|__init__|conftest|go|cargo|tsconfig|schema|doc|test|tests|style|styles|settings|server|client|router?|routes|models?|views?|urls|errors?|common|base|core|api|store|page|layout)\.?[a-z]*$`)
 
-// means reports whether a statement with the name said is about the thing with the name used.
+// means reports whether a statement about the name `said` is also a statement about the name `used`. For example, a
+// rule about the command "npm run" is about "npm run lint", too.
 func means(said, used name) bool {
 	switch {
 	case said.kind == aPath && used.kind == aPath:

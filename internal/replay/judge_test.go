@@ -22,8 +22,8 @@ var judgedEvery = map[string]int{
 	"pi-short.jsonl.gz": 1, "pi-" + edgeTrace: 5, "pi-long.jsonl.gz": 25, "opencode2.jsonl.gz": 5,
 }
 
-// The judge checks each pass that changes something, the last pass of each session, and some others. If the raw
-// array obeys a rule of the provider, the wire must obey it, too.
+// The judge checks each pass that changes something, the last pass of each session, and a sample of the others. If the
+// raw array obeys a rule of the provider, the wire must obey it, too.
 func TestJudgeTraces(t *testing.T) {
 	j := judge.Needs(t)
 	all := anyways()

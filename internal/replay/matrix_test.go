@@ -26,10 +26,10 @@ func (a anyway) String() string {
 
 var whole = flag.Bool("whole", false, "replay every trace in every mode for every profile (minutes)")
 
-// With -whole, anyways returns all traces in all modes with all profiles. Without it, anyways returns all
-// combinations of the short trace, two of the long trace and one of Pi's. Of the other traces, it returns every
-// fourth combination. The trace with a historian has two combinations, in which the host asks questions that the
-// trace does not contain. The windows are so small that pressure rises again and again.
+// With -whole, anyways returns every trace in every mode with every profile. Without it, anyways returns every
+// combination for the short trace, two for the long trace, one for Pi's trace, and every fourth combination for the
+// other traces. The trace with a historian has two combinations, in which the host asks questions that the trace does
+// not contain. The windows are so small that pressure rises again and again.
 func anyways() []anyway {
 	all := []anyway{
 		{"long.jsonl.gz", "primary", "anthropic", 32_000},
@@ -129,8 +129,8 @@ func pressureFindings(passes []*Pass) []string {
 	return found
 }
 
-// own counts the host's own busts. above counts the busts after which the prompt is still above the high mark.
-// After such a bust, the next one may follow after a few steps.
+// own counts the host's own busts. above counts how many of these busts leave the prompt above the high mark. After
+// such a bust, the next one may follow after a few steps.
 func bustsForPressure(passes []*Pass) (own, above int) {
 	for _, p := range passes {
 		if !isForPressure(p) {

@@ -10,11 +10,12 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A recount replaces the recorded usage with the usage that the simulated provider reports. If the replay has
-// other rules, another window or another mode, the recorded usage belongs to other prompts.
+// A recount replaces the recorded usage with the usage that the simulated provider reports. This is necessary if the
+// replay has other rules, another window or another mode, because the recorded usage then belongs to other prompts.
 //
-// At another pressure, the historian would ask a question that the trace does not contain. So while a replay
-// with recorded runs still sends the recorded prompts, the recount keeps the recorded usage.
+// But a replay with recorded runs keeps the recorded usage as long as it sends the recorded prompts. With another
+// usage, the session would have another pressure, and the historian would ask a question that the trace does not
+// contain.
 type recount struct {
 	on bool
 	// counted holds the usage of each answer, by the time at which the answer began. A fork copies messages with
@@ -26,7 +27,7 @@ type recount struct {
 	began  bool
 }
 
-// The first answer shows the number of unseen tokens. last is the simulated usage of the answer's pass.
+// learn computes the number of unseen tokens from the first answer. last is the simulated usage of this answer's pass.
 func (r *recount) learn(m *transcript.Message, last *promptcache.Tokens) {
 	if !r.began && last != nil && m.Role == transcript.Assistant && m.Usage.Prompt() > 0 {
 		r.unseen, r.began = max(0, m.Usage.Prompt()-last.Prompt()), true
@@ -37,8 +38,8 @@ func newRecount(on bool) *recount {
 	return &recount{on: on, counted: make(map[int64]promptcache.Tokens)}
 }
 
-// patch gives an answer the usage of the session's newest pass. If the answer began before the trace, it keeps
-// its recorded usage.
+// patch replaces the usage of an answer with the usage of the session's newest pass in this replay. If the answer began
+// before the trace, it keeps its recorded usage.
 func (r *recount) patch(codec transcript.Codec, m *transcript.Message, ses *session) schema.Patch {
 	last := ses.counted
 	if !r.on || m.Role != transcript.Assistant || m.Usage.Prompt() == 0 {

@@ -24,24 +24,26 @@ type Options struct {
 	// the recorded values.
 	Mode, Profile string
 	Window        int
-	// If a part of Marks is zero, the configured value stays.
+	// If a field of Marks is zero, the replay keeps the configured value.
 	Marks  Marks
 	Prices Prices
-	// Ask answers questions to hidden agents. If Ask is nil, the recorded answers are used. With other settings, the host
-	// asks other questions, so the replay needs Ask. Calls of Ask may be concurrent.
+	// Ask answers the questions to hidden agents. If Ask is nil, the replay uses the recorded answers. They suffice
+	// only if the settings are the recorded ones: with other settings, the host asks other questions, and the replay
+	// needs Ask. Calls of Ask may be concurrent.
 	Ask func(schema.AgentRunParams) schema.AgentRunResult
-	// If AsRecorded is true, passes see the usage in the trace, which belongs to the recorded prompts. If the replayed
-	// prompts are larger, the pressure is then too low. If AsRecorded is false, passes see the usage that the simulated
-	// provider counts.
+	// If AsRecorded is true, passes see the usage from the trace. This usage belongs to the recorded prompts, so if the
+	// replayed prompts are larger, the passes see too low a pressure. If AsRecorded is false, passes see the usage that
+	// the simulated provider counts.
 	AsRecorded bool
-	// Progress is called after each pass with the number of finished steps and of all steps.
+	// Progress is called after each pass. `done` is the number of finished steps, and `all` is the total number of
+	// steps.
 	Progress func(done, all int)
 	Answered func(schema.WireMutation)
 	// Watch is called after each pass with the pass's wire.
 	Watch func(Sent)
 }
 
-// The keys of Prices are "provider/model". EveryModel is the key for each other model.
+// Prices maps "provider/model" to a price. The key EveryModel stands for all models that have no key of their own.
 type Prices map[string]schema.Price
 
 const EveryModel = "*"

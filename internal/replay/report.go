@@ -8,8 +8,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The simulated provider counts the tokens of a Pass. Raw and RawBill are for the same request without magicctx.
-// Times are in ms.
+// A Pass is the report about one replayed pass. The simulated provider has counted its tokens. Raw and RawBill are for
+// the same request without magicctx. Times are in ms.
 type Pass struct {
 	Pass      int            `json:"pass"`
 	Session   string         `json:"session"`
@@ -23,8 +23,9 @@ type Pass struct {
 	WireTokens   int     `json:"wireTokens"`
 	Pressure     float64 `json:"pressure"`
 	Edits        int     `json:"edits"`
-	// Size is the expected prompt size from which the pass decided. Goal is the wanted size. Both are in tokens, or 0
-	// if unknown. Price is the estimated cost and gain of the bust, or zero if no rule proposed anything.
+	// Size is the prompt size that the pass expected when it decided. Goal is the size that it wanted to reach. Both
+	// are in tokens, or 0 if unknown. Price is the estimated cost and gain of the bust, or zero if no rule proposed
+	// anything.
 	Size  int              `json:"size,omitzero"`
 	Goal  int              `json:"goal,omitzero"`
 	Price schema.BustPrice `json:"price,omitzero"`
@@ -44,23 +45,26 @@ type Pass struct {
 	Route   string  `json:"route,omitempty"`
 	Bill    float64 `json:"bill"`
 	RawBill float64 `json:"rawBill"`
-	// Alone is the bill of the harness's own request, and of a compaction before it.
+	// Alone is the bill if the harness works without magicctx. It includes the request of this pass, and the compaction
+	// that the harness would make before it, if any.
 	Alone Alone   `json:"alone"`
 	Taken []Taken `json:"taken,omitempty"`
-	// Fold says why the pass folded the head, for example "idle", or is empty. Head is the head in the pass's
-	// wire, and History the session's summarised history.
+	// Fold says why the pass folded the head, for example "idle". If the pass did not fold, Fold is empty. Head is the
+	// head in the pass's wire, and History is the session's summarised history.
 	Fold    string                `json:"fold,omitempty"`
 	Head    *schema.HeadStatus    `json:"head,omitzero"`
 	History *schema.HistoryStatus `json:"history,omitzero"`
-	// Published lists the publications of history since the previous pass, oldest first. A replay with recorded
-	// answers includes a publication that this pass causes, although the pass's wire does not show it yet.
+	// Published lists the publications of history since the previous pass, oldest first. If the replay uses recorded
+	// answers, this pass can itself cause a publication. Published then includes it, although the wire of this pass
+	// does not show it yet.
 	Published []schema.HistoryPublish `json:"published,omitempty"`
 	// HostMS is the time inside the pass, and CallMS the time of the whole call.
 	HostMS float64 `json:"hostMs"`
 	CallMS float64 `json:"callMs"`
 
 	price schema.Price
-	// isAccepted means that the recorded provider answered exactly this prompt, so the prompt did fit.
+	// If isAccepted is true, the recorded provider has answered exactly this prompt. So we know that the prompt fits
+	// the model's window.
 	isAccepted bool
 }
 
@@ -89,8 +93,9 @@ type Publish struct {
 	schema.HistoryPublish
 }
 
-// A MissedRun is a run that failed in the replay, because the trace does not contain its question. The host asks
-// another question if it decides differently, for example because of another window.
+// A MissedRun is an agent's run that failed in the replay, because the trace does not contain the run's question. This
+// happens if the replayed host decides differently from the recorded one, for example because its window is different,
+// and so asks a different question.
 type MissedRun struct {
 	Pass    int    `json:"pass"`
 	Session string `json:"session"`
@@ -145,19 +150,20 @@ type Summary struct {
 	// Alone is the bill of the harness without magicctx. As long as the harness compacts nothing, it equals RawBill.
 	Alone  Alone `json:"alone"`
 	HostMS Times `json:"hostMs"`
-	// Saved holds the saving of each session, with the same figures as in a status (docs/status.md). The historian's
-	// cost is subtracted from Saved, but is not part of Bill.
+	// Saved holds the saving of each session, with the same figures as in a status (docs/status.md). The saving takes
+	// the historian's cost into account, but Bill does not contain this cost.
 	Saved      map[string]schema.Saving `json:"saved,omitempty"`
 	Regrets    map[string]Regret        `json:"regrets,omitempty"`
 	LostBlocks int                      `json:"lostBlocks,omitzero"`
 	LostTokens int                      `json:"lostTokens,omitzero"`
 	Folds      []Fold                   `json:"folds,omitempty"`
 	Publishes  []Publish                `json:"publishes,omitempty"`
-	// AskedRuns counts the host's questions to hidden agents. The trace lacks the questions in MissedRuns.
+	// AskedRuns is the number of questions that the host asked hidden agents. MissedRuns are the runs whose questions
+	// the trace does not contain.
 	AskedRuns  int         `json:"askedRuns,omitzero"`
 	MissedRuns []MissedRun `json:"missedRuns,omitempty"`
-	// Marks is set on request. It holds the bills at the chosen settings, at the other values of spending, and at
-	// neighbouring marks.
+	// Marks is filled only on request. It holds the bills at the chosen settings, at the other values of the setting
+	// "spending", and at neighbouring marks.
 	Marks  []MarksBill `json:"marks,omitempty"`
 	Detail []*Pass     `json:"detail"`
 }
@@ -179,7 +185,8 @@ type Report struct {
 	sessions            []func()
 	saved               map[string]schema.Saving
 	regrets             map[string]Regret
-	// unseen is the number of tokens of each prompt that the trace lacks, mainly the definitions of tools.
+	// unseen is the number of tokens in each prompt whose text the trace lacks. Most of them belong to the definitions
+	// of tools.
 	unseen int
 }
 

@@ -10,18 +10,18 @@ import (
 
 type rule struct {
 	name string
-	// Each match contains hint, so the pattern is tried only on texts with the hint. If isFolded is set, the
-	// hint may have upper-case letters in the text.
+	// Every match of the pattern contains `hint`, so a text without the hint need not be searched. If isFolded is set,
+	// the text may have the hint in upper case, too.
 	hint     string
 	isFolded bool
 	pattern  func() *regexp.Regexp
-	// entropy is the least number of bits for each character of the value. Words and placeholders, for example
-	// "your-password-here", have less than random values.
+	// A value is a credential only if it has at least `entropy` bits per character. Words and placeholders, for example
+	// "your-password-here", have fewer bits than random values.
 	entropy float64
 }
 
-// Coding sessions contain these credentials most often. Providers document the forms of their keys for secret
-// scanning. The names and the idea of a hint come from gitleaks (MIT). If a pattern has a group, the group is
+// These are the credentials that coding sessions contain most often. Providers document the forms of their keys for
+// secret scanning. The names and the idea of a hint come from gitleaks (MIT). If a pattern has a group, the group is
 // the value, and the text around it stays.
 var rules = []rule{
 	{"private key", "-----BEGIN", false, once(`-----BEGIN (?:[A-Z]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----[A-Za-z0-9+/=\s:,-]*`), 0},
@@ -124,10 +124,11 @@ func (r *rule) redact(text string) string {
 	return b.String()
 }
 
-// reference matches a word, for example the type "string", or the name of a value, for example process.env.API_KEY.
+// reference matches a value that is probably no credential: a single word, for example the type "string", or the name
+// of another value, for example process.env.API_KEY.
 var reference = once(`^[A-Za-z_]+$|^[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+\.?$`)
 
-// entropy returns the bits for each character of a value, by the frequency of its characters.
+// entropy returns the number of bits per character of a value, computed from the frequencies of its characters.
 func entropy(value string) float64 {
 	var counts [256]int
 	for i := range len(value) {

@@ -34,28 +34,31 @@ type Session struct {
 	// when its context ends, even if the running call never returns.
 	locked chan struct{}
 	Key    store.Key
-	// Until the first transform, and after a failed one, Pipe is nil.
+	// Pipe is nil before the first transform and after a failed one.
 	Row   store.SessionRow
 	Known bool // whether Row was read from the store
 	Pipe  *pipeline.Session
 	// Revision identifies the array that both Pipe and the client hold.
 	Revision uint64
-	// Unsaved are units that are not stored yet, because the database was busy. They are also in a file, so
-	// that even after a restart no other unit gets their tags.
+	// Unsaved holds the units that could not be stored because the database was busy. They are also in a file. So even
+	// if the host restarts, it gives their tags to no other unit.
 	Unsaved []frozen.Unit
 	// Inherited is the state that a fork takes over from its original. When it is stored, it becomes nil.
 	Inherited *inherited
 	Chronicle Chronicle
-	// If the array shows which messages no compartment covers, gap is nil.
+	// gap is nil as long as the array itself shows which messages no compartment covers. Otherwise, the harness has
+	// removed such messages from the array, and gap describes them.
 	gap *gap
-	// When the session is forgotten, states are discarded, but lasting is not (see Slot).
+	// states and lasting hold the features' own state for this session (see Slot). When the session is forgotten,
+	// states is discarded, but lasting stays.
 	states, lasting map[any]any
 	WireTokens      int
 	// IsUnstored means that the newest pass could not be stored, because the database was busy. The journal then has no
 	// line for the request of this pass.
 	IsUnstored bool
-	// SystemOf is the number of the stored pass whose request has got its system prompt, or 0 if unknown. If the
-	// harness asks for a system prompt twice without another stored pass, the pass of the second request was lost.
+	// The harness asks for one system prompt per request. SystemOf is the number of the stored pass for whose request
+	// it has already asked, or 0 if unknown. If the harness asks again before another pass is stored, the pass of the
+	// second request was lost.
 	SystemOf int
 	// AnsweredAt is when the harness last reported an answer, in Unix ms.
 	AnsweredAt int64
@@ -91,7 +94,7 @@ type Options struct {
 // Sessions is a bounded set of sessions in memory.
 type Sessions struct {
 	Options
-	// mu guards byKey, tick and the field used of each session.
+	// mu guards byKey, tick, and Session.used of each session.
 	mu    sync.Mutex
 	byKey map[store.Key]*Session
 	tick  uint64
@@ -101,7 +104,7 @@ func New(o Options) *Sessions {
 	return &Sessions{Options: o, byKey: make(map[store.Key]*Session)}
 }
 
-// Lock returns the session of key, locked. It fails only if ctx ends.
+// Lock locks the session with this key, and returns it. It fails only if ctx ends.
 func (ss *Sessions) Lock(ctx context.Context, key store.Key) (*Session, error) {
 	for {
 		s := ss.use(key)
@@ -119,7 +122,7 @@ func (ss *Sessions) Lock(ctx context.Context, key store.Key) (*Session, error) {
 
 func (s *Session) Unlock() { <-s.locked }
 
-// AwaitIdle waits until no call works on a session, ctx ends, or the longest time has passed.
+// AwaitIdle waits until no call is working on the session. It gives up when ctx ends, or after the duration `longest`.
 func (ss *Sessions) AwaitIdle(ctx context.Context, key store.Key, longest time.Duration) {
 	ss.mu.Lock()
 	s, ok := ss.byKey[key]
@@ -175,8 +178,9 @@ func (ss *Sessions) Thinking(key store.Key) int64 {
 	return 0
 }
 
-// Trim evicts the least recently used sessions until the rest is within the bounds. It skips locked sessions, so one
-// call that never returns cannot fill the memory. It never evicts the newest session.
+// Trim evicts the least recently used sessions until the remaining ones are within the bounds. It never evicts the
+// newest session. It skips locked sessions. So if a call never returns, the other sessions can still be evicted, and
+// the memory does not fill up.
 func (ss *Sessions) Trim() {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
@@ -249,8 +253,9 @@ func AsOf(snap store.Snapshot, pass int, codec transcript.Codec) *pipeline.Sessi
 	return s.Pipe
 }
 
-// About returns descriptions of a session's units by their keys. The descriptions need the content, which is only in
-// memory. If the session is not in memory, or while a pass runs, About returns nothing.
+// About describes the units of a session's messages. The result maps each unit's key to its description. The
+// descriptions need the content of the units, which is only in memory. So if the session is not in memory, or if a pass
+// is running, the result is empty.
 func (ss *Sessions) About(key store.Key, messages map[string]bool) map[string]string {
 	ss.mu.Lock()
 	s, ok := ss.byKey[key]

@@ -10,7 +10,7 @@ import (
 const BringBack = "/ctx-menu taken lists it, and brings it back."
 
 // Shortened says how a bust changes the size of the prompt, and what it takes out, for example "39k → 12k: 14 results
-// dropped." when is " with the next request", or empty for a bust in the past.
+// dropped." The argument `when` is " with the next request", or empty for a bust in the past.
 func Shortened(cause string, from, to int, when, taken string) string {
 	if !KnowsOldSize(cause) {
 		return fmt.Sprintf("You went back, and the prompt now has %s tokens%s: %s.", format.Tokens(to), when, taken)

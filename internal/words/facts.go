@@ -93,8 +93,8 @@ func markedOf(st schema.SessionStatus, before string) string {
 	return before + format.Count(st.Queued, "piece") + " marked by the model"
 }
 
-// boundsOf says how much a bust frees at most, and what it costs at least. If this cost is unknown or below a cent,
-// boundsOf names the number of tokens that are sent again.
+// boundsOf says how much a bust frees at most, and what it costs at least. If the cost is unknown or below a cent,
+// boundsOf says how many tokens are sent again instead.
 func boundsOf(n *schema.NextBust) string {
 	text := "frees at most " + format.Tokens(n.Freed)
 	if n.Cost != nil && *n.Cost >= 0.01 {
@@ -124,8 +124,9 @@ func Reason(cause string) string {
 	return cmp.Or(reasons[cause], "cause: "+format.Clean(cause))
 }
 
-// KnowsOldSize reports whether the host knows the size of the prompt before a request with this cause. If the user has
-// taken messages back, the host knows only the size without summaries, and no request had this size.
+// KnowsOldSize reports whether a text about a bust with this cause can say how large the prompt was before. After the
+// user has gone back to earlier messages, it cannot: the host knows only the size without summaries, and no request had
+// this size.
 func KnowsOldSize(cause string) bool { return cause != "head-reverted" }
 
 func lastBustOf(st schema.SessionStatus, now time.Time) string {
@@ -191,7 +192,7 @@ func HitRate(st schema.SessionStatus) string {
 	return format.Percent(st.CacheHitRate)
 }
 
-// Saved says how much less the session has cost than the same session with nothing dropped.
+// Saved says how much more the session would have cost if nothing had been dropped.
 func Saved(st schema.SessionStatus) string {
 	switch {
 	case st.Saved != nil:

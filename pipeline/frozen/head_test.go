@@ -6,7 +6,8 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 )
 
-// Parts counts the same size for a unit whether or not the head covers it. Only the unit's edits change the size.
+// Parts counts the same size for a unit whether or not the head covers it. Only the unit's edits change the counted
+// size.
 func TestPartsCountAUnitByItsEdits(t *testing.T) {
 	unit := func(kind frozen.UnitKind, edit frozen.EditKind, isCovered bool) *frozen.Unit {
 		u := &frozen.Unit{Kind: kind, Tokens: 100, InputTokens: 10}

@@ -57,8 +57,8 @@ func (d *division) planIncremental() {
 	d.skipSmallRest()
 }
 
-// walk lets the tail begin where it has the target's size. If the first message of this tail is huge, the tail begins
-// after it, because it would otherwise be several times too large.
+// walk puts the start of the tail where the tail has the target's size. If the first message of this tail is huge, the
+// tail would be several times too large, so walk lets it begin after that message.
 func (d *division) walk() {
 	start := d.Messages.suffixStart(d.out.Target)
 	d.out.TailStart, d.out.Reason = start, SizeWalk
@@ -78,8 +78,9 @@ func (d *division) leaveArcs() {
 	d.moveTo(d.arcs.outside(d.out.TailStart, d.Messages.Total()), TailAtToolArc)
 }
 
-// snapToPrompt moves the start of the tail back to a prompt or to a step with tool calls, if few tokens are in between.
-// Under pressure, it does not do so if almost no message would be left for the historian.
+// snapToPrompt moves the start of the tail back to the nearest prompt or step with tool calls, if this adds only few
+// tokens to the tail. Under pressure, it leaves the start where it is if almost no message would remain for the
+// historian.
 func (d *division) snapToPrompt() {
 	start := d.out.TailStart
 	to := d.thoughtBefore(start)
@@ -133,8 +134,8 @@ func (d *division) planWrapUp() {
 	d.moveTo(max(d.uncovered, d.arcs.before(start)), TailAtTurns)
 }
 
-// limitRun ends the run's messages at the run's cap, but not inside an arc. If the first message or arc is larger than
-// the cap, the run reads only this message or arc.
+// limitRun makes the run end where its messages reach the cap, but never inside an arc. If the first message or arc
+// alone is larger than the cap, the run reads only this message or arc.
 func (d *division) limitRun() {
 	o := &d.out
 	o.Cap = runCap(usable(d.Limit, d.Threshold), o.Target, d.Usage)

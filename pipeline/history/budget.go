@@ -23,7 +23,8 @@ func TriggerBudget(limit int, threshold float64) int {
 	return min(max(least, round(float64(limit)*max(0, threshold)/100*0.05)), most)
 }
 
-// ChunkBudget returns the size in tokens of the text that a run reads. historianLimit is its model's prompt limit.
+// ChunkBudget returns the size, in tokens, of the text that one run of the historian reads. historianLimit is the
+// prompt limit of the historian's model.
 func ChunkBudget(historianLimit int) int {
 	const least, most = 8000, 50_000
 	if historianLimit <= 0 {
@@ -32,7 +33,8 @@ func ChunkBudget(historianLimit int) int {
 	return min(max(least, round(float64(historianLimit)*0.25)), most)
 }
 
-// HistorianLimit returns the smallest of the limits, because a fallback model reads the same chunk. 0 is unknown.
+// HistorianLimit returns the smallest of the known limits, because a fallback model reads the same chunk as the first
+// model. A limit of 0 is unknown.
 func HistorianLimit(limits ...int) int {
 	smallest := 0
 	for _, l := range limits {
@@ -52,11 +54,11 @@ func WorkingSet(spending schema.Spending, limit int, threshold float64) int {
 	return min(tailTarget(limit, threshold, 0), allowed(spending).workingSet)
 }
 
-// SpendingBudget returns the greatest size in tokens of the history in the baseline.
+// SpendingBudget returns the maximum size, in tokens, of the history in the baseline.
 func SpendingBudget(spending schema.Spending) int { return allowed(spending).history }
 
-// PromptSize returns the size in tokens that spending allows for prompts. Reminders to drop content treat this size as
-// the window.
+// PromptSize returns the size, in tokens, up to which the spending setting lets prompts grow. Reminders to drop content
+// treat this size as if it were the window.
 func PromptSize(spending schema.Spending) int { return allowed(spending).prompt }
 
 // The sizes are in tokens. docs/decisions.md has the measurements.
@@ -72,8 +74,8 @@ func allowed(spending schema.Spending) spendingLimits {
 	return spendingLimits{math.MaxInt, math.MaxInt, math.MaxInt}
 }
 
-// RunCost estimates the price of a run, as a number of tokens read from the session's cache. tokens is its chunk's
-// size.
+// RunCost estimates the cost of a run of the historian whose chunk has this many tokens. The result is the number of
+// tokens that the session could read from its cache for the same money, or 0 if the price is unknown.
 func RunCost(tokens int, p schema.Price) int {
 	if p.Read <= 0 || p.Fresh <= 0 {
 		return 0
@@ -82,8 +84,8 @@ func RunCost(tokens int, p schema.Price) int {
 	return int((reads*p.Fresh + float64(writes)*p.Output) / p.Read)
 }
 
-// runReads is the size in tokens of a run's instructions, examples and references. runWrites is the minimum size of an
-// answer. The answer has another token for every four tokens of the chunk.
+// runReads is the size of a run's instructions, examples and references, in tokens. An answer is estimated at runWrites
+// tokens, plus one token for every four tokens of the chunk.
 const runReads, runWrites = 5000, 500
 
 func usable(limit int, threshold float64) int {
@@ -96,7 +98,8 @@ func usable(limit int, threshold float64) int {
 	return max(1, round(float64(limit)*threshold/100))
 }
 
-// The target in tokens shrinks as the usage in percent grows.
+// tailTarget returns the size, in tokens, that the protected tail should have. The size shrinks as the usage, in
+// percent, grows.
 func tailTarget(limit int, threshold, usage float64) int {
 	room := usable(limit, threshold)
 	share := func(part float64) float64 { return float64(room) * part }

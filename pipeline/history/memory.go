@@ -46,9 +46,9 @@ func fromAttribute(s chronicle.Source) string {
 	return ` from="` + string(s) + `"`
 }
 
-// selectMemories chooses the memories of the baseline. If a memory expires after the fold, it is still shown until the
+// selectMemories chooses the memories of the baseline. A memory that expires after the fold is still shown until the
 // next fold, because the head must not change without a bust (bug class H3 in docs/defects.md). If a memory does not
-// fit, a smaller one may still fit.
+// fit into the budget, selectMemories skips it, because a smaller one may still fit.
 func selectMemories(all []chronicle.Memory, foldedAt int64, budget int, count func(string) int) []chronicle.Memory {
 	alive := slices.DeleteFunc(slices.Clone(all), func(m chronicle.Memory) bool { return m.ExpiresAt != 0 && m.ExpiresAt <= foldedAt })
 	slices.SortFunc(alive, byWorth)
@@ -64,7 +64,8 @@ func selectMemories(all []chronicle.Memory, foldedAt int64, budget int, count fu
 	return chosen
 }
 
-// byWorth sorts the best memory first. Most have the same importance, so the time of the last change often decides.
+// byWorth sorts the best memory first. Most memories have the same importance, so the time of the last change often
+// decides.
 func byWorth(a, b chronicle.Memory) int {
 	if a.Permanent != b.Permanent {
 		if a.Permanent {

@@ -14,7 +14,7 @@ type Situation struct {
 }
 
 // FirstUncovered returns the ordinal of the first message without a compartment. The trigger and the run must use the
-// same ordinal: when they differed, no first compartment was ever published (class H9 in docs/defects.md).
+// same ordinal. When they used different ones, no session ever got a first compartment (class H9 in docs/defects.md).
 func FirstUncovered(covered int) int { return max(1, covered+1) }
 
 type Mode uint8
@@ -48,12 +48,13 @@ const (
 	TailAtTurns      TailReason = "newest-turns"
 )
 
-// A Snapshot divides a session into covered messages, eligible messages [Start, End), later messages, and the protected
-// tail [TailStart, Last]. The trigger passes its snapshot to the run, so that both use the same messages.
+// A Snapshot divides a session into four ranges: the covered messages, the eligible messages [Start, End), messages for
+// a later run, and the protected tail [TailStart, Last]. The trigger passes its snapshot to the run, so that both use
+// the same messages.
 type Snapshot struct {
 	Request Request
-	// Start is the first message without a compartment. End is the first that the run may not summarise. Last is the
-	// newest.
+	// Start is the first message without a compartment. End is the first message that the run may not summarise. Last
+	// is the session's newest message.
 	Start, End, TailStart, Last int
 
 	Reason TailReason

@@ -11,7 +11,7 @@ import (
 )
 
 // The first table of docs/rules.md lists the rules that every bust asks. The second lists the rules that free space,
-// and from which pressure on they are asked.
+// each with the pressure from which it is asked.
 func TestDocsDescribeEachRule(t *testing.T) {
 	page, err := os.ReadFile("../../docs/rules.md")
 	if err != nil {

@@ -7,10 +7,12 @@ import (
 )
 
 // EmptyShells marks assistant messages that hold only placeholders, or only an old notice of the harness. It runs last,
-// because the other rules decide what is left. It never marks a user message: the provider would join the answers
-// before and after (bug class B2 in docs/defects.md). In a session with reasoning, or after calls, it also does not
-// mark an answer that ends a turn. Without this answer, a step with calls could become the last answer, for example
-// after a revert, and Anthropic requires thinking at its start.
+// because the other rules decide which content is left. It never marks a user message. Without the user message, the
+// provider would join the answers before and after it (bug class B2 in docs/defects.md).
+//
+// In a session with reasoning, or after calls, EmptyShells does not mark an answer that ends a turn. Without this
+// answer, a step with calls could become the last answer, for example after a revert. Anthropic would then require that
+// this step begins with thinking.
 func EmptyShells(v View, k Knobs) []frozen.Edit {
 	var edits []frozen.Edit
 	noticesUpTo := len(v.Messages) - 2*k.ProtectedTags

@@ -22,7 +22,8 @@ type Listener struct {
 	file  string // socket or token file, removed at the end
 
 	record string // the file that names the runtime directory, removed at the end; "" if none was written
-	// Unrecorded says why clients with another environment cannot find this host, or is nil.
+	// Clients whose environment leads to another runtime directory find this host by its record. If the record could
+	// not be written, Unrecorded is the reason. Otherwise, it is nil.
 	Unrecorded error
 }
 
@@ -38,8 +39,9 @@ type HostLock struct {
 	unlock   func()
 }
 
-// LockHost makes this process the host of the endpoint. If another host is ending, LockHost waits for its end until ctx
-// ends. If another host is running, the error is ErrRunning.
+// LockHost makes this process the only host of the endpoint. If another host is running, LockHost returns ErrRunning.
+// If another host holds the lock but does not answer, it may be about to end, so LockHost waits for the lock until ctx
+// ends.
 func LockHost(ctx context.Context, e Endpoint) (*HostLock, error) {
 	for {
 		unlock, err := tryLockHost(ctx, e)
@@ -91,8 +93,9 @@ func lockSoon(ctx context.Context, path string) (unlock func(), err error) {
 // database.
 func (l *HostLock) Release() { l.unlock() }
 
-// Listen starts to listen. It replaces an existing socket: this process has the host lock, so the socket belongs to a
-// killed host. If Listen cannot record its directory, clients with another environment do not find the host.
+// Listen starts to listen. If there is already a socket, Listen replaces it: this process has the host lock, so the
+// socket must belong to a killed host. If Listen cannot record its runtime directory, clients whose environment leads
+// to another directory do not find the host (see Listener.Unrecorded).
 func (l *HostLock) Listen(ctx context.Context) (*Listener, error) {
 	listener, err := listenUnix(l.endpoint)
 	if err != nil {
@@ -127,7 +130,8 @@ func listenUnix(e Endpoint) (*Listener, error) {
 	return &Listener{net: l, uid: os.Getuid(), file: e.socket()}, nil
 }
 
-// With MAGICCTX_NO_SOCKETS, people and tests can use TCP, the transport for Windows, on other systems.
+// noSockets reports whether MAGICCTX_NO_SOCKETS is set. People and tests set it to use TCP, the transport for Windows,
+// on other systems.
 func noSockets() bool { return os.Getenv("MAGICCTX_NO_SOCKETS") != "" }
 
 // tcpAddress is the content of the token file.

@@ -19,7 +19,8 @@ func checkOwner(path string) error {
 
 func checkPrivate(string) error { return nil }
 
-// On Windows, access control lists decide, and only the creation of a file shows what they permit.
+// On Windows, access control lists decide who may create a file, and only an attempt shows what they permit. So
+// checkAccess only checks that the directory exists.
 func checkAccess(dir string) error {
 	_, err := os.Stat(dir)
 	return err

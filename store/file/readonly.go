@@ -13,9 +13,8 @@ import (
 // ErrMissing: there is no database yet.
 var ErrMissing = errors.New("there is no database yet; the first session with magicctx creates it")
 
-// View runs the function read with the database in dir as it is at one moment, through a connection that cannot write.
-// A host may be running. View fails with ErrMissing, ErrForeign, ErrBusy, ErrOlderSchema or ErrNewerSchema, or with the
-// error of read.
+// View calls `read` with a snapshot of the database in dir, through a connection that cannot write. A host may be
+// running. View returns ErrMissing, ErrForeign, ErrBusy, ErrOlderSchema or ErrNewerSchema, or the error of `read`.
 func View(ctx context.Context, dir string, read func(*sqlite3.Conn) error) error {
 	if testing.Testing() {
 		if err := refuseReal(dir, os.TempDir(), os.Getenv); err != nil {
@@ -37,8 +36,8 @@ func View(ctx context.Context, dir string, read func(*sqlite3.Conn) error) error
 	return placed(ctx, "read", path, err, answer)
 }
 
-// placed adds the action and the path to an error. An error of the caller's function, for example that there is no such
-// session, is not changed, because the file has no fault.
+// placed adds the action and the path to an error. It does not change an error of the caller's function, for example
+// that there is no such session, because the file is not the cause of this error.
 func placed(ctx context.Context, action, path string, err, answer error) error {
 	var code sqlite3.ErrorCode
 	switch {
@@ -52,8 +51,8 @@ func placed(ctx context.Context, action, path string, err, answer error) error {
 	return fmt.Errorf("%s %s: %w", action, path, explain(ctx, err))
 }
 
-// Edit runs the function write in one immediate transaction on the database in dir. A host may be running. Edit neither
-// creates nor migrates a database, and fails with the errors of View.
+// Edit calls `write` in one immediate transaction on the database in dir. A host may be running. Edit neither creates
+// nor migrates a database. It returns the same errors as View.
 func Edit(ctx context.Context, dir string, write func(*sqlite3.Conn) error) (err error) {
 	if testing.Testing() {
 		if err := refuseReal(dir, os.TempDir(), os.Getenv); err != nil {

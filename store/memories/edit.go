@@ -46,20 +46,23 @@ var (
 	ErrSame error = Refusal("another memory of the project has this content")
 	// ErrInactive means that the memory is archived or superseded.
 	ErrInactive error = Refusal("the memory is not active")
-	// ErrMixed means that memories of several categories cannot become one without a category.
+	// ErrMixed means that memories of several categories should become one memory, but the call does not name the
+	// category of this memory.
 	ErrMixed error = Refusal("the memories have different categories, so the new one needs a category")
-	// ErrFull means that models have stored too much.
+	// ErrFull means that models have stored too many memories in the project.
 	ErrFull = Refuse("the project has %d memories; archive those that are of no use", maxMemories)
 )
 
-// maxContent bounds a memory and a note, in characters. A memory is one fact. maxImported is larger, because the
-// historian's facts in another database may be longer.
+// maxContent is the maximum length of a memory or a note, in characters. It is short because a memory is one fact.
+// Imported memories may have up to maxImported characters, because the historian's facts in another database may be
+// longer.
 const (
 	maxContent  = 1_000
 	maxImported = 10_000
 )
 
-// check cleans the fields of m, and refuses an impossible memory.
+// check cleans the fields of m. If m cannot be a memory, for example because its content is empty, check returns a
+// Refusal.
 func check(m *chronicle.Memory, most int) error {
 	m.Content = textOf(m.Content)
 	switch n := utf8.RuneCountInString(m.Content); {
@@ -94,15 +97,15 @@ func checkRest(m *chronicle.Memory) error {
 
 func isSpace(r rune) bool { return unicode.IsSpace(r) || r == '\ufeff' }
 
-// All returns the memories of a project, or of all projects if project is "", sorted by project and id. If all is true,
-// it includes memories that are inactive or have expired at the time at (Unix ms).
+// All returns the memories of a project, or of all projects if project is "", sorted by project and id. Memories that
+// are inactive, or that have expired by the time `at` (Unix ms), are included only if `all` is true.
 func (r *Reader) All(project string, all bool, at int64) (found []chronicle.Memory, err error) {
 	err = r.scan(memorySelectSQL, func(row *sqlite3.Stmt) { found = append(found, readMemory(row)) }, project, all, at, 0)
 	return found, err
 }
 
-// Visible returns the memories that a session of a project may see at the time at (Unix ms), sorted by id. If at is 0,
-// it includes expired memories.
+// Visible returns the memories that a session of a project may see at the time `at` (Unix ms), sorted by id. If `at` is
+// 0, it includes expired memories.
 func (r *Reader) Visible(project string, at int64) (found []chronicle.Memory, err error) {
 	err = r.scan(visibleSelectSQL, func(row *sqlite3.Stmt) { found = append(found, readMemory(row)) }, project, at)
 	return found, err
@@ -170,8 +173,10 @@ func (e *Editor) Write(m chronicle.Memory) (chronicle.Memory, Outcome, error) {
 	return m, outcome, err
 }
 
-// Import stores memories of another database, with their status. If project is not "", it becomes their project. A
-// stored memory with the same content stays. added are the new memories.
+// Import stores memories from another database, with their status. Only a superseded memory becomes archived, because
+// the id of its successor means nothing here. If project is not "", all memories except those about the user become
+// memories of this project. If a memory with the same content is already stored, Import leaves it unchanged. added
+// holds the memories that were new.
 func (e *Editor) Import(all []chronicle.Memory, project string) (added []chronicle.Memory, err error) {
 	for i, m := range all {
 		if m.Project != chronicle.UserProject { // memories about the user belong to no project
@@ -191,8 +196,8 @@ func (e *Editor) Import(all []chronicle.Memory, project string) (added []chronic
 	return added, nil
 }
 
-// Take stores a memory of another database, with its status, count and times. An existing memory with the same
-// content is returned unchanged.
+// Take stores a memory from another database, with its status, count and times. If a memory with the same content is
+// already stored, Take returns that memory unchanged.
 func (e *Editor) Take(m chronicle.Memory) (stored chronicle.Memory, isNew bool, err error) {
 	if err := check(&m, maxImported); err != nil {
 		return m, false, err
@@ -223,7 +228,8 @@ func isProject(text string) bool {
 	return strings.HasPrefix(text, "git:") || strings.HasPrefix(text, "dir:")
 }
 
-// If a model stores too many memories, checkRoom fails with ErrFull. The user has no such limit.
+// checkRoom returns ErrFull if models have stored too many memories in the project. The user's own memories have no
+// limit.
 func (e *Editor) checkRoom(m chronicle.Memory) error {
 	if m.Source == chronicle.FromUser {
 		return nil
@@ -263,7 +269,7 @@ func (e *Editor) insert(m chronicle.Memory) (id int64, err error) {
 	return e.tx.Conn.LastInsertRowID(), err
 }
 
-// If the time of an imported row is missing or in the future, past replaces it by now.
+// past returns the time `at` of an imported row. If the time is missing or in the future, past returns now instead.
 func (e *Editor) past(at int64) int64 {
 	if at <= 0 || at > e.now {
 		return e.now
@@ -271,8 +277,8 @@ func (e *Editor) past(at int64) int64 {
 	return at
 }
 
-// importance is the default by source. A memory written on purpose is probably worth more than a fact that the
-// historian has noticed.
+// importance is the default importance of a memory, by its source. A memory that the user or the agent wrote on purpose
+// is probably worth more than a fact that the historian noticed.
 var importance = map[chronicle.Source]int{
 	chronicle.FromHistorian: 50, chronicle.FromTool: 50, chronicle.FromWeb: 50, chronicle.FromAgent: 60, chronicle.FromUser: 75,
 }
@@ -347,8 +353,8 @@ func (e *Editor) Update(project string, id int64, change func(*chronicle.Memory)
 	return m, e.log(chronicle.MemoryChange{Project: m.Project, Kind: chronicle.MemoryUpdated, Memory: id, Category: m.Category, Content: m.Logged()})
 }
 
-// Doubt stores why the test of a memory failed, or "". If the memory has got another check since, Doubt changes
-// nothing.
+// Doubt stores the reason why a memory's check failed, or "" if it did not fail. If the memory has a different check by
+// now, the result is out of date, and Doubt changes nothing.
 func (e *Editor) Doubt(id int64, check, reason string) error {
 	m, err := e.active("", id)
 	if errors.Is(err, ErrUnknown) || errors.Is(err, ErrInactive) || err == nil && (m.Check != check || m.Doubt == reason) {
@@ -403,8 +409,9 @@ func unique(ids []int64) (once []int64) {
 	return once
 }
 
-// Merge replaces at least two active memories of a project with the memory m of the same meaning. If m has no category,
-// the replaced memories must have the same category. If one of them already has the content of m, it stays.
+// Merge replaces at least two active memories of a project with one memory, m, that has the same meaning. If m has no
+// category, the replaced memories must all have the same one. If one of them already has the content of m, this memory
+// stays, and only the others are replaced.
 func (e *Editor) Merge(ids []int64, m chronicle.Memory) (merged chronicle.Memory, superseded []int64, err error) {
 	if len(unique(ids)) < 2 {
 		return m, nil, Refuse("ids must be at least two numbers of memories")

@@ -39,8 +39,8 @@ type Leases struct {
 
 func NewLeases(db *database.DB) *Leases { return &Leases{db, LeaseTerm} }
 
-// Hold makes each lease last until it is released. It is for a replay: its clock jumps, so a run cannot renew its lease
-// in time.
+// Hold makes each lease last until it is released. A replay needs this: its clock jumps, so a run could not renew its
+// lease in time.
 func (s *Leases) Hold() { s.term = heldTerm }
 
 // heldTerm is longer than any recorded session.
@@ -98,8 +98,8 @@ func (s *Leases) Release(ctx context.Context, w Work, holder string) error {
 	return nil
 }
 
-// CheckLease fails with ErrLeaseLost if holder does not have the lease. It fails with ErrStale if a revert has
-// removed the message with the ordinal last since the lease was acquired.
+// CheckLease returns ErrLeaseLost if holder does not have the lease. It returns ErrStale if a revert has removed the
+// message with the ordinal `last` since the holder acquired the lease.
 func CheckLease(tx *database.Tx, w Work, holder string, last int, now int64) error {
 	isHeld, cut := false, 0
 	err := tx.Scan(`
@@ -119,8 +119,8 @@ func CheckLease(tx *database.Tx, w Work, holder string, last int, now int64) err
 	return nil
 }
 
-// ReleaseAll releases all leases. Open calls it, because no run exists at that time. ReleaseAll reads first: if there
-// is no lease, Open need not wait for the write lock.
+// ReleaseAll releases all leases. Open calls it, because no run exists at that time. If there is no lease, ReleaseAll
+// only reads, so Open need not wait for the write lock.
 func (s *Leases) ReleaseAll(ctx context.Context) error {
 	held := 0
 	err := s.db.View(ctx, func(c *sqlite3.Conn) error {

@@ -40,8 +40,8 @@ export class MutationApplier {
   }
 
   /**
-   * Plans writes before the answer arrives. The first `keep` messages are the same as in the last good array, and few
-   * answers contain new patches for them.
+   * Plans writes while the host works on its answer. The plans for the first `keep` messages are almost always right,
+   * because these messages are the same as in the last good array, and few answers contain new patches for them.
    */
   draft(messages: readonly unknown[], keep: number): Draft {
     if (!this.state) return noDraft
@@ -52,9 +52,9 @@ export class MutationApplier {
   }
 
   /**
-   * Changes messages into the wire by the host's answer. The answer to a resync describes the whole array; other
-   * answers describe only changes. If a patch does not fit its message, the message stays unchanged. Returns the number
-   * of such messages. Throws if the answer is invalid.
+   * Turns messages into the wire with the host's answer. The answer to a resync describes the whole array. Any other
+   * answer describes only changes. If a patch does not fit its message, the message stays unchanged. Returns the number
+   * of messages whose patch does not fit. Throws if the answer is invalid.
    */
   apply(messages: unknown[], mutation: WireMutation, resync: boolean, draft = noDraft): number {
     const usable = resync ? noDraft : draft
@@ -70,9 +70,9 @@ export class MutationApplier {
   }
 
   /**
-   * If a pass got no answer, reapply changes messages by the last good answers. It uses only patches that still fit: it
-   * compares messages with `last`, the array for which the patches were made. Returns how many messages have a patch
-   * that no longer fits; undefined if nothing can be used.
+   * If a pass gets no answer, reapply turns messages into a wire with the patches of earlier answers. It compares
+   * messages with `last`, the array for which these patches were made, and uses only the patches that still fit.
+   * Returns the number of messages whose patch no longer fits; undefined if nothing can be used.
    */
   reapply(messages: unknown[], last: LastArray): number | undefined {
     const still = this.state && fitting(this.state, messages, last, this.key)
@@ -141,8 +141,8 @@ function compiled({ edits, cleared }: WireMutation): Changes {
 }
 
 /**
- * Changes messages into the wire. If a message has the same patch as in the draft, render uses the planned writes. If a
- * patch does not fit, its message stays unchanged. Returns the number of such messages.
+ * Turns messages into the wire. If a message has the same patch as in the draft, render uses the planned writes. If a
+ * patch does not fit its message, the message stays unchanged. Returns the number of messages whose patch does not fit.
  */
 function render(messages: unknown[], { head, start, inPlace, kept }: Pick<Next, "head" | "start" | "inPlace" | "kept">, draft: Draft): number {
   const drafted = start === draft.start ? draft.plans.length : 0

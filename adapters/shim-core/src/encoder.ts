@@ -9,11 +9,11 @@ export interface Delta {
   /** The projected messages after the first `keep` ones, as JSON. */
   attachment: string
   /**
-   * The messages of the attachment as values. The snapshots are made from these values, because the harness's own array
-   * has already become the wire when the host confirms the delta.
+   * The messages of the attachment as values. The snapshots are made from these values. The harness's own array is of
+   * no use for this, because it has already become the wire when the host confirms the delta.
    */
   readonly tail: readonly unknown[]
-  /** Snapshots of the array of revision base. */
+  /** Snapshots of the array of revision `base`. */
   readonly confirmed: readonly unknown[]
   /** True if the first `keep` messages have not been compared yet. */
   readonly isGuess: boolean
@@ -61,7 +61,10 @@ export class DeltaEncoder {
     return !isGuess || this.#firstDifference(messages, keep) === keep
   }
 
-  /** Makes the snapshots that `confirm` needs, while the host works, because a whole array takes long. */
+  /**
+   * Makes the snapshots that `confirm` needs. The caller does this while it waits for the host, because the snapshots
+   * of a whole array take long.
+   */
   prepare(delta: Delta): void {
     delta.snapshots ??= delta.tail.map((message) => this.#message.snapshot(message))
   }

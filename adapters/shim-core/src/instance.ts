@@ -30,8 +30,9 @@ export interface Project {
 }
 
 /**
- * One plugin instance for each directory: the part that all harnesses share. It opens the directory in the host. If the
- * host cannot work, it tells the user once, and asks the host again before each pass. Each shim adds its hooks.
+ * A PluginInstance serves one directory. It contains everything that the shims of all harnesses share. It opens the
+ * directory in the host. If the host cannot work, it tells the user once, and asks the host again before each pass.
+ * Each shim adds its own hooks.
  */
 export abstract class PluginInstance {
   readonly directory: string
@@ -46,8 +47,9 @@ export abstract class PluginInstance {
   /** The reason why the host does not work, as the user was told; undefined while the host works. */
   #trouble: string | undefined
   /**
-   * True if a pass has failed in the present episode of trouble. In this case, only a successful pass ends the episode.
-   * If a new connection ended it, a host that dies in every pass would cause one notice after another.
+   * True if a pass has failed in the current episode of trouble. Then only a successful pass ends the episode; a new
+   * connection does not. Otherwise, a host that crashes in every pass would reconnect each time, and the user would see
+   * one notice after another.
    */
   #hasFailedPass = false
   #mustAskAgain = false
@@ -83,21 +85,22 @@ export abstract class PluginInstance {
   }
 
   /**
-   * Shows a text to the user as soon as a person looks at the screen. If isTrouble, the text must not wait for other
-   * notices.
+   * Shows a text to the user as soon as someone looks at the screen. If isTrouble is true, the text must not wait
+   * behind other notices.
    */
   protected abstract tell(text: string, isTrouble: boolean): void
 
   /**
-   * If the host was missing at the start, the shim's notice contains this sentence, which begins with a space. Example:
-   * " Its tools and commands are there after the next start of Pi."
+   * The notice about trouble contains this sentence if the host did not work at the start, and no tools and commands
+   * are known from an earlier start. It begins with a space, for example " Its tools and commands are there after the
+   * next start of Pi."
    */
   protected abstract readonly noticeAtStart: string
 
   /** Called when an episode of trouble is over. */
   protected recovered(): void {}
 
-  /** Called after a new connection. Its host may have forgotten the subscriptions. */
+  /** Called after each new connection. The host may have restarted and lost the shim's subscriptions. */
   protected linked(): void {}
 
   /** Says where a user learns more about the trouble. It ends with a command line. */
@@ -118,14 +121,18 @@ export abstract class PluginInstance {
     return result?.enabled ? result : undefined
   }
 
-  /** True if the host is switched on but cannot work. Requests are then sent with the last good mutation. */
+  /**
+   * True if the host is switched on but cannot work. Until it works again, the shim sends requests with the last good
+   * mutation.
+   */
   get isInTrouble(): boolean {
     return this.#trouble !== undefined
   }
 
   /**
-   * Waits for the host's first answer, and tells the user if something is wrong. Returns the answer, or an earlier one,
-   * with the tools and commands to register.
+   * Waits for the host's first answer to initialize, and tells the user if something is wrong. Returns the answer with
+   * the tools and commands that the shim must register. If the host cannot work, this is the answer from an earlier
+   * start.
    */
   async opened(timeoutMS: number): Promise<InitializeResult | undefined> {
     const result = await this.#opening.opened(timeoutMS)
@@ -161,8 +168,8 @@ export abstract class PluginInstance {
   }
 
   /**
-   * Returns the trouble, and a signal that aborts when the episode of trouble ends. Without trouble, and after the
-   * first call for the session in this episode, the result is undefined.
+   * Returns the trouble, with a signal that aborts when the episode of trouble ends. Each session gets this result only
+   * once per episode. Later calls, and calls without trouble, return undefined.
    */
   protected oncePerEpisode(session: string): { trouble: string; signal: AbortSignal } | undefined {
     const trouble = this.#trouble

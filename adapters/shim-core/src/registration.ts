@@ -20,7 +20,10 @@ export class Registrations {
     this.#dir = join(state, "magicctx", `${name}-${ProtocolMajor}`)
   }
 
-  /** Stores the host's answer for the only directory of this object. Never throws: a harness works without the file. */
+  /**
+   * Stores the host's answer for the directory. Each object is used for only one directory. Never throws, because a
+   * harness also works without the file.
+   */
   remember(directory: string, answer: InitializeResult): void {
     if (answer === this.#stored) return
     const { warnings: _, ...result } = answer
@@ -40,7 +43,10 @@ export class Registrations {
     }
   }
 
-  /** Returns the last answer for the directory, or else for another one that is not off: the tools rarely differ. */
+  /**
+   * Returns the last answer for the directory. If there is none, returns the last answer for another directory in which
+   * the host is not off, because the tools rarely differ between directories.
+   */
   recall(directory: string): InitializeResult | undefined {
     const own = this.#path(directory)
     for (const path of [own, ...this.#newestFirst()]) {

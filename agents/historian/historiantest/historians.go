@@ -19,7 +19,7 @@ type AskerFunc func(ctx context.Context, r ask.Request) (ask.Answer, error)
 
 func (f AskerFunc) Ask(ctx context.Context, r ask.Request) (ask.Answer, error) { return f(ctx, r) }
 
-// Answers returns a historian that answers each prompt's range with f.
+// Answers returns a historian that calls f with the range of messages in each prompt, and answers with the result.
 func Answers(f func(r chronicle.Range) string) ask.Asker {
 	return AskerFunc(func(ctx context.Context, r ask.Request) (ask.Answer, error) {
 		if err := ctx.Err(); err != nil {

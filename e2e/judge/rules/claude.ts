@@ -97,7 +97,10 @@ const lastIsUser: Check = ({ turns }) => {
   return last && last.role !== "user" ? [{ where: `messages[${turns.length - 1}]`, detail: `the last message is the ${last.role}'s` }] : []
 }
 
-/** In Bedrock, user and assistant must alternate. Anthropic joins neighbouring messages of one role. */
+/**
+ * In Bedrock, messages of the user and the assistant must alternate. Anthropic's own API accepts two messages of one
+ * role in a row, and joins them.
+ */
 const rolesAlternate: Check = ({ turns }) =>
   turns.flatMap((t, i) => (turns[i - 1]?.role === t.role ? [{ where: `messages[${i}]`, detail: `two messages of the ${t.role} in a row`, key: t.role }] : []))
 
@@ -110,7 +113,9 @@ const textIsNotBlank: Check = ({ turns }) =>
     t.blocks.flatMap((b, j) => (b.type === "text" && isBlank(b.text) ? [{ where: `messages[${i}].content[${j}]`, detail: `a blank text of the ${t.role}: ${JSON.stringify(b.text)}`, key: t.role }] : [])),
   )
 
-/** The result of each call must be in the next message, and the call of each result in the message before. */
+/**
+ * The next message must contain the result of each call, and the previous message must contain the call of each result.
+ */
 const callsHaveResults: Check = ({ turns }) =>
   turns.flatMap((t, i) => {
     const answered = new Set(results(turns[i + 1]).map((b) => b.id))
@@ -233,8 +238,8 @@ const fourBreakpoints: Check = ({ breakpoints }) => (breakpoints > 4 ? [{ where:
 
 /**
  * The newest message must end with a breakpoint, so that the next request finds the whole prompt in the cache. If there
- * are too many breakpoints, the packages remove the last ones, so this breakpoint would be lost first. A request
- * without any breakpoint is allowed: another program, for example a gateway, sets them.
+ * are too many breakpoints, the AI SDK's packages remove the last ones, so this is the first one to be lost. A request
+ * without any breakpoint is allowed, because another program may set them, for example a gateway.
  */
 const newestIsCached: Check = ({ turns, breakpoints }) => {
   const last = turns.at(-1)

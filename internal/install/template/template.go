@@ -12,7 +12,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Settings returns a file in which each key with an effect is a comment, with its description and default.
+// Settings returns the text of a settings file. It contains each key that has an effect, as a comment with its
+// description and default.
 func Settings(jsonSchema []byte, schemaURL string, isProject bool) ([]byte, error) {
 	tree, err := hujson.Parse(jsonSchema)
 	if err != nil {
@@ -48,7 +49,8 @@ func (w *writer) line(format string, args ...any) {
 	fmt.Fprintf(&w.out, format+"\n", args...)
 }
 
-// Description lines start with describe. Lines of the key, which a user uncomments as a block, start with prefix.
+// property writes a key. The lines of its description start with `describe`. The lines of the key itself, which a user
+// uncomments as a block, start with `prefix`.
 func (w *writer) property(describe, prefix, name string, v hujson.Value, owner reflect.Type) {
 	obj, ok := v.Value.(*hujson.Object)
 	if !ok {

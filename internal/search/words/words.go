@@ -9,15 +9,16 @@ import (
 	"sync"
 )
 
-// gen/learn.py makes learned: the number of terms and of dimensions, the terms, the scales of their vectors,
-// and the vectors. Then the number of neighbours and the neighbours follow for each term.
+// learned is the table that gen/learn.py makes. It contains the number of terms and of dimensions, the terms, the
+// scales of their vectors, and the vectors. After these, it contains the neighbours of each term, with their number.
 //
 //go:embed words.bin
 var learned []byte
 
 const Width = 64
 
-// A Vector is the sum of the vectors of a text's terms. Texts with vectors of the same direction are about the same.
+// A Vector is the sum of the vectors of a text's terms. If the vectors of two texts have the same direction, the texts
+// are about the same subject.
 type Vector [Width]float32
 
 type table struct {

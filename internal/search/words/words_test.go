@@ -14,7 +14,7 @@ func vectorOf(text string) (v Vector) {
 	return v
 }
 
-// A text is nearer to a text that says the same in other words than to one about something else.
+// Two texts that say the same in different words must be nearer to each other than to a text about something else.
 func TestTextsOfOneMeaningAreNear(t *testing.T) {
 	for _, c := range [][3]string{
 		{"erase the folder", "remove a directory", "play a song"},

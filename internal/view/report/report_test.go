@@ -317,9 +317,8 @@ func TestSeveralRunsOfTheHistorian(t *testing.T) {
 	}
 }
 
-// A trace holds every session of its harness process. Figures over several sessions would describe none of
-// them. The bug: a replay said "force" where the status said "85% full". It also called a request without new
-// edits uneventful, although the request was a bust, because the harness had changed sent messages.
+// The bug: a replay said "force" where the status said "85% full". It also called a request without new edits
+// uneventful, although this request was a bust: the harness had changed messages that were already sent.
 func TestTimelineHasTheWordsOfTheStatus(t *testing.T) {
 	steady := func(cause, bust string) *replay.Pass {
 		return &replay.Pass{Verdict: schema.Steady, Cause: cause, Bust: bust != "", BustCause: bust}
@@ -338,6 +337,8 @@ func TestTimelineHasTheWordsOfTheStatus(t *testing.T) {
 	}
 }
 
+// A trace contains all sessions of its harness process. So the report shows each session separately, because figures
+// over several sessions would be true of none of them.
 func TestEachSessionIsToldByItself(t *testing.T) {
 	in := func(session string, p *replay.Pass) *replay.Pass {
 		p.Session = session

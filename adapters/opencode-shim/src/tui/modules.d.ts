@@ -12,7 +12,10 @@ declare module "@opentui/solid" {
   }
   export function createElement(tag: "box" | "scrollbox" | "text"): Element
   export function insertNode(parent: Element, child: Element): void
-  /** Shows the result of `elements` in `parent`. If a signal that `elements` has read changes, Solid calls it again. */
+  /**
+   * Shows the result of `elements` in `parent`. If a signal that `elements` has read changes, Solid calls `elements`
+   * again.
+   */
   export function insert(parent: Element, elements: () => Element[]): unknown
   export function setProp(element: Element, name: string, value: unknown): unknown
   export function effect(body: () => void): void

@@ -36,9 +36,9 @@ export function register(config: Config, { commands, agents }: InitializeResult)
       description,
       prompt,
       ...(model && { model }),
-      // OpenCode must not reach its own limit: there, it appends a message of the assistant to the request, and newer
-      // models refuse such a request. So its limit is one step higher, and prompt.ts ends the agent after its last
-      // step. OpenCode 1.18 reads `steps`, earlier versions read `maxSteps`.
+      // OpenCode must not reach its own limit of steps. At this limit, it appends a message of the assistant to the
+      // request, and newer models refuse such a request. So its limit is one step higher than ours, and prompt.ts ends
+      // the agent after its last step. OpenCode 1.18 reads `steps`, earlier versions read `maxSteps`.
       ...(steps && { steps: steps + 1, maxSteps: steps + 1 }),
       // In OpenCode, the last matching rule wins.
       permission: { "*": "deny", ...Object.fromEntries(tools.map((tool) => [tool, "allow"])) },

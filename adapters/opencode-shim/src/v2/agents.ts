@@ -29,8 +29,9 @@ export const hiddenRuns = new Map<string, HiddenRun>()
 export const lastModels = new Map<string, ModelRef>()
 
 /**
- * Runs a hidden agent in a session without a parent, because OpenCode starts a turn in the parent when a child session
- * ends. The session's permissions deny everything, and the context hook removes its tools.
+ * Runs a hidden agent in a session without a parent. If the session had a parent, OpenCode would start a turn in the
+ * parent when the agent's session ends. The session's permissions deny everything, and the context hook removes its
+ * tools.
  */
 export async function runAgent({ session, location, storage }: PluginContext, params: AgentRunParams, signal: AbortSignal): Promise<AgentRunResult> {
   const { directory, system, prompt, title, keep, steps, maxOutput } = params

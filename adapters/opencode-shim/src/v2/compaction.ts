@@ -11,7 +11,7 @@ const longestRest = { characters: 60_000, perToken: 0.3 }
 /**
  * Answers a compaction with the session's head, so OpenCode calls no model. OpenCode replaces the event's messages with
  * this summary, and appends the newest messages itself. The summary also contains the messages that the head does not
- * cover. If they are too long, or if there is no head yet, OpenCode asks its model.
+ * cover. If these messages are too long, or if there is no head yet, OpenCode asks its model.
  */
 export async function compaction(instance: Instance, event: SessionCompaction): Promise<void> {
   const { facts, passes } = instance

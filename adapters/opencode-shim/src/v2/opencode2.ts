@@ -148,7 +148,7 @@ export interface EventData {
   readonly assistantMessageID?: string
   readonly agent?: string
   readonly model?: ModelRef
-  /** When the step started, in ms. The event itself is later. The betas lack this member. */
+  /** When the step started, in ms. The time of the event itself is later. The betas lack this member. */
   readonly started?: number
   readonly finish?: string
   readonly tokens?: Tokens
@@ -180,7 +180,10 @@ export interface ToolRegistration {
   readonly input: unknown
   /** The betas read the schema here. */
   readonly jsonSchema: unknown
-  /** By default, OpenCode offers a tool only to scripts of its code mode. With false, the model can call it. */
+  /**
+   * By default, OpenCode offers a plugin's tool only to scripts of its code mode. `codemode: false` lets the model call
+   * the tool directly.
+   */
   readonly options: { readonly codemode: false }
   execute(input: unknown, context: ToolContext): Promise<{ content: Array<{ type: "text"; text: string }>; structured: object }>
 }
@@ -241,7 +244,10 @@ export interface TerminalContext {
   }
 }
 
-/** If a call to the server's half fails, its promise rejects with a plain object that has a message. */
+/**
+ * The calls of the plugin's terminal half to its server half. If a call fails, the returned promise rejects with a
+ * plain object that has a message.
+ */
 export type RpcCalls = Readonly<Record<string, (input: object, options: { location: { directory: string } }) => Promise<unknown>>>
 
 export interface ToastOptions {

@@ -156,8 +156,8 @@ export interface BudgetStop {
   /** until is the time at which the next day begins (Unix ms). */
   until: number
   /**
-   * money is the budget in $. SpentMoney is the part of it that is spent or reserved, and NeedsMoney is the
-   * highest possible cost of the call. Tokens, SpentTokens and NeedsTokens are the same in tokens.
+   * money is the budget in dollars. SpentMoney is the amount that is spent or reserved, and NeedsMoney is the
+   * most that the call could cost. Tokens, SpentTokens and NeedsTokens are the same amounts in tokens.
    */
   money: number
   spentMoney: number
@@ -304,8 +304,8 @@ export interface CompartmentScore {
 /** DreamStatus describes the dreamer's work on a project. */
 export interface DreamStatus {
   /**
-   * task is the present task of a run, for example "verify", or "" if there is no run. Number 2 and Of 5 mean
-   * the second of five tasks.
+   * task is the task on which the run is working, for example "verify", or "" if there is no run. If Number
+   * is 2 and Of is 5, this is the second of five tasks.
    */
   task?: string
   number?: number
@@ -317,8 +317,8 @@ export interface DreamStatus {
   /** waits means that the run was interrupted, and has not been continued yet. */
   waits?: boolean
   /**
-   * failures is the number of equal failures because of which the schedule is paused. Failure is the newest
-   * report. The schedule continues at Until (Unix ms).
+   * After several equal failures, the schedule pauses until the time Until (Unix ms). Failures is the number
+   * of these failures, and Failure is the newest report.
    */
   failures?: number
   failure?: string
@@ -410,8 +410,8 @@ export interface HeadStatus {
   /** epoch is the number of folds so far. */
   epoch: number
   /**
-   * foldPass is the pass that folded last, at FoldedAt (Unix ms) and because of FoldReason, for example
-   * "idle".
+   * foldPass is the newest pass that folded the head, and FoldedAt is its time (Unix ms). FoldReason says why
+   * the pass folded, for example "idle".
    */
   foldPass: number
   foldedAt: number
@@ -454,8 +454,9 @@ export interface HistoryPublish {
   compartments: number
   fidelity: number
   /**
-   * madeBy is "extractive" if no model has written the compartments. "repaired" is a model's second answer,
-   * and "fallback" the answer of another model.
+   * madeBy says who has written the compartments: "model" is a model's first answer, "repaired" is its second
+   * answer, and "fallback" is the answer of another model. "extractive" means that fixed rules wrote them
+   * without a model.
    */
   madeBy: "model" | "repaired" | "fallback" | "extractive"
   model?: string
@@ -463,8 +464,8 @@ export interface HistoryPublish {
   reason?: string
   usage: HistorianUsage
   /**
-   * unconfirmedQuotes counts the quotes of the user, and UnconfirmedFacts the facts, that were left out of
-   * the model's answer because the messages do not confirm them.
+   * The host removes quotes and facts from a model's answer if the messages do not confirm them.
+   * UnconfirmedQuotes counts the removed quotes of the user, and UnconfirmedFacts the removed facts.
    */
   unconfirmedQuotes?: number
   unconfirmedFacts?: number
@@ -473,8 +474,8 @@ export interface HistoryPublish {
 /** HistoryRun is work of the historian. */
 export interface HistoryRun {
   /**
-   * kind says who began the run: the host itself (incremental), or the user, by a recomp of all summaries, a
-   * recomp of a part of them, or a wrap-up.
+   * If Kind is "incremental", the host itself began the run. Otherwise, the user began it: "recomp" is a
+   * recomp of all summaries, "partial" is a recomp of a part of them, and "wrapup" is a wrap-up.
    */
   kind: "incremental" | "recomp" | "partial" | "wrapup"
   /** since is when the run began, in Unix ms. It is absent for an interrupted run. */
@@ -491,8 +492,8 @@ export interface HistoryRun {
 /** HistoryStatus describes the summarised history of a session, and its historian. */
 export interface HistoryStatus {
   /**
-   * compartments counts the compartments, and Extractive those that were written without a model. The
-   * compartments cover the messages 1 to Covered. RawTokens is the size of these messages.
+   * compartments is the number of compartments, and Extractive is the number of compartments that no model
+   * has written. The compartments cover the messages 1 to Covered. RawTokens is the size of these messages.
    */
   compartments: number
   extractive?: number
@@ -505,8 +506,8 @@ export interface HistoryStatus {
   fidelity: number
   weakest?: CompartmentScore
   /**
-   * runs counts all runs of the historian, Publishes the runs that have published, and Extracted the
-   * publications that no model has made.
+   * runs is the number of all runs of the historian. Publishes is the number of runs that have published.
+   * Extracted is the number of publications whose compartments no model has written.
    */
   runs: number
   publishes: number
@@ -522,8 +523,9 @@ export interface HistoryStatus {
    */
   stopped?: StoppedRun
   /**
-   * failures counts the failures of models since their last usable answer. LastError is the cause of the
-   * newest one, and FailedAt its time (Unix ms). A model is asked again from the pass RetryPass on.
+   * failures is the number of failures of models since their last usable answer. LastError is the cause of
+   * the newest failure, and FailedAt is its time (Unix ms). The historian asks no model before the pass
+   * RetryPass.
    */
   failures?: number
   lastError?: string
