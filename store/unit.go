@@ -23,7 +23,8 @@ type UnitRow struct {
 	// InputBytes and InputTokens are the size of the tool call's arguments.
 	InputBytes  int
 	InputTokens int
-	// GapSeconds is the pause that the unit's message shows, or 0.
+	// GapSeconds is the length of the pause that a mark in front of the unit's message shows. It is 0 if there is no
+	// mark.
 	GapSeconds int
 	// Note is the host's text at the end of the content, or "".
 	Note string

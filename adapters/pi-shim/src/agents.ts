@@ -5,9 +5,12 @@ import { join } from "node:path"
 import { asError, result, type AgentRunParams, type AgentRunResult } from "@magicctx/shim-core"
 import type { AssistantMessage, Open, TextBlock } from "./pi.ts"
 
-/** How long a process of Pi may take to end, in ms, after its last event or after a signal. */
+/** How long a Pi process may take to end after its last event or after a signal, in ms. */
 const graceMS = 2_000
-/** Longer lines of the output, in bytes, are skipped: Pi 0.74 writes the whole message for each piece of an answer. */
+/**
+ * The longest line of output, in bytes, that is read. Longer lines are skipped. They occur because Pi 0.74 writes the
+ * whole message again for each new piece of an answer.
+ */
 const longestLine = 16 << 20
 const longestError = 2_000
 
@@ -80,7 +83,7 @@ interface PiEvent {
 class Pi {
   readonly #child: ChildProcess
   #errors = ""
-  /** If the process has ended, it gets no signal, because another process may have its id. */
+  /** Once the process has ended, it gets no more signals, because its id may belong to another process by then. */
   #hasEnded = false
 
   constructor(args: string[], cwd: string) {
@@ -99,7 +102,10 @@ class Pi {
     })
   }
 
-  /** Sends the prompt, and waits for the end of the process. Returns its error output, or else how it ended. */
+  /**
+   * Sends the prompt, and waits until the process has ended. Returns the process's error output. If there is none, it
+   * returns how the process ended.
+   */
   async run(prompt: string): Promise<string> {
     const child = this.#child
     child.stderr!.on("data", (chunk: Buffer) => (this.#errors = (this.#errors + chunk.toString()).slice(-longestError)))
