@@ -21,8 +21,8 @@ type Inheritance struct {
 	Compartments []chronicle.Compartment
 }
 
-// All forks of a session begin with the same messages, so all could be the original. Only those with the most recent
-// passes are examined.
+// All forks of a session begin with the same messages, so each of them could be the original of a new fork. Only the
+// maxOriginals sessions with the most recent passes are examined.
 const maxOriginals = 8
 
 //go:embed query/originals.sql
@@ -56,8 +56,8 @@ func inherit(tx *database.Tx, key Key, from *Inheritance, now int64) error {
 	return inheritHistory(tx, key, from, now)
 }
 
-// The compartments of the fork get generation 0. If the head has to be folded again, it gets generation -1, so that
-// Load sets Refold.
+// inheritHistory gives the fork's compartments generation 0. If the head has to be folded again, it gives the head
+// generation -1, so that Load sets Refold.
 func inheritHistory(tx *database.Tx, key Key, from *Inheritance, now int64) error {
 	if from.Head == nil && len(from.Compartments) == 0 {
 		return nil

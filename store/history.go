@@ -115,7 +115,8 @@ func readHistory(s *sqlite3.Stmt) HistoryRow {
 	return r
 }
 
-// If the session is unknown, ensureHistory does nothing, so that a late run cannot bring a deleted session back.
+// ensureHistory creates the row of a session's historian if it is missing. If the session is unknown, ensureHistory
+// does nothing, so that a late run cannot bring a deleted session back.
 func ensureHistory(tx *database.Tx, key Key) error {
 	_, err := tx.Exec(`
 		INSERT INTO histories (harness, session_id)

@@ -100,7 +100,7 @@ func editable() []path {
 	})
 }
 
-// If the user has no file, the edit creates the first candidate.
+// newEdit prepares an edit of the user's file. If the user has no file, the edit creates the first candidate.
 func newEdit(o Options) (*Edit, error) {
 	files, _ := Candidates(Options{Harness: o.Harness, Env: o.Env})
 	if len(files) == 0 {
@@ -134,8 +134,8 @@ func (e *Edit) read() ([]byte, error) {
 
 var digits = regexp.MustCompile(`[0-9]+`)
 
-// check returns an error if the edit causes a new warning. It compares the warnings without their numbers, because
-// the edit may move an older mistake to another line.
+// check returns an error if the edit causes a new warning. It ignores the numbers in warnings, because the edit may
+// move an older mistake to another line.
 func (e *Edit) check(o Options, key string) error {
 	o.Directory = ""
 	_, before := Load(o)

@@ -97,7 +97,7 @@ func Screen(v Live, width, height int, now time.Time) (drawn string, below int) 
 	return s.joined(), below
 }
 
-// lastColumns cuts the beginning of a text, so that "…" and the rest fit into n columns.
+// lastColumns cuts off the beginning of a text, so that the rest, with a "…" before it, fits into n columns.
 func lastColumns(text string, n int) string {
 	runes := []rune(text)
 	first := len(runes)
@@ -148,7 +148,7 @@ func (s *screen) troubles(st schema.StatusResult) {
 	}
 }
 
-// The faults in broken stop magicctx. All other warnings are in odd.
+// split separates the faults that stop magicctx (broken) from all other warnings (odd).
 func split(st schema.StatusResult) (broken, odd []string) {
 	isListed := false
 	for _, w := range st.Warnings {

@@ -2,8 +2,8 @@ package rule
 
 import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
-// QueuedDrops applies the drops that the model queued with ctx_reduce. The newest active units are dropped only if the
-// prefix is gone anyway, and otherwise later. The newest tool arcs become skeletons, so that the model still sees its
+// QueuedDrops applies the drops that the model queued with ctx_reduce. A drop of one of the newest active units has to
+// wait, unless the prefix is gone anyway. The newest tool arcs become skeletons, so that the model still sees its
 // calls.
 func QueuedDrops(v View, k Knobs) []frozen.Edit {
 	queue := v.State.Queue()
