@@ -68,8 +68,8 @@ func (x *examination) hasForeignPlugin(ctx context.Context, h Harness) bool {
 	return false
 }
 
-// host is the program that the plugin in dir starts, or "". tried lists all searched places. locateHost in
-// adapters/shim-core/src/locate.ts searches the same places.
+// hostBeside returns the program that the plugin in dir starts, or "". tried lists all places in which it
+// has searched. locateHost in adapters/shim-core/src/locate.ts searches the same places.
 func (x *examination) hostBeside(dir string) (host string, tried []string) {
 	for _, candidate := range []string{
 		recordedHost(filepath.Join(dir, "host.json")),
@@ -103,7 +103,7 @@ func recordedHost(file string) string {
 	return record.Host
 }
 
-// packagedHost searches the npm package for this platform as Node does.
+// packagedHost looks for the npm package for this platform in the same places as Node.
 func packagedHost(dir string) string {
 	system, processor := runtime.GOOS, runtime.GOARCH
 	if system == "windows" {

@@ -49,8 +49,8 @@ func rows(t testing.TB, path string) (all []string) {
 	return all
 }
 
-// array returns the keys of OpenCode's array. It begins with the newest prompt that has a compaction part and a
-// finished summary, and ends with the newest message.
+// array returns the keys of the messages in OpenCode's array. The array begins with the newest prompt that has
+// a compaction part and a finished summary, and ends with the newest message.
 func array(t testing.TB, path, session string) (keys []string) {
 	t.Helper()
 	type row struct {
