@@ -24,22 +24,20 @@ type History struct {
 	Updates  []chronicle.MemoryChange
 	// Notes is the number of open notes that the model has written with ctx_note.
 	Notes int
-	// KeyFiles holds the files that the project's sessions read most, and the files that the head already shows.
-	// KeyFileTokens is the budget for them.
+	// Promises are the open promises, and the promises that were closed since the head was folded.
 	Promises []chronicle.Note
 	Session  string
-	// KeyFiles are the files that the project's sessions read most, and those in the head. KeyFileTokens is their
-	// budget.
+	// KeyFiles holds the files that the project's sessions read most, and the files that the head already shows.
+	// KeyFileTokens is the budget for them.
 	KeyFiles      []history.KeyFile
 	KeyFileTokens int
 	// BudgetTokens is the baseline's budget for the compartments, and DocsTokens for the documents. 0 means the
 	// default.
 	BudgetTokens, DocsTokens int
+	// MemoryTokens is the budget of the memories in the baseline, 0 for the default.
+	MemoryTokens int
 	// StandsAlone allows a head that shows only memories or promises, and no compartment. Such a head frees no space,
 	// so it changes only when the prefix is gone anyway, or after a flush.
-	MemoryTokens int
-	// StandsAlone says that memories or promises are a reason for a head without a compartment. Such a head frees no
-	// space, so it changes only when the prefix is gone anyway, or after a flush.
 	StandsAlone bool
 	// Refold asks the next bust for a fold, because compartments of the head were replaced or removed.
 	Refold bool

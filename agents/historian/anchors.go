@@ -89,9 +89,9 @@ type collector struct {
 	found []Anchor
 	seen  map[string]bool
 	count map[AnchorKind]int
-	// lines holds the lines that were already searched. Logs repeat their lines, so this saves time.
+	// texts and outputs are the bytes that may still be searched.
 	texts, outputs int
-	// Logs repeat their lines, so searched lines are kept.
+	// lines holds the lines that were already searched. Logs repeat their lines, so this saves time.
 	lines map[string]bool
 }
 

@@ -41,9 +41,9 @@ export interface Happenings {
 
 export interface Sizes {
   tokens: number
-  /** The expected size if the head is gone. */
+  /** The size that the host should expect before this pass changes anything. */
   expected: number
-  /** The same size if the head is gone. */
+  /** The expected size if the head is gone. */
   headless: number
   /** The expected size if messages that come back to a fork look as the original session last sent them. */
   copied: number

@@ -20,11 +20,10 @@ type Compartment struct {
 	Tiers [4]string `json:"tiers"`
 	// Importance says how long the details are worth keeping, from 1 to 100.
 	Importance int `json:"importance"`
+	// Episode names the kinds of work, for example "bug,release". The head does not show it.
+	Episode string `json:"episode,omitzero"`
 	// Missing names the anchors that occur in the messages, but in no tier, for example "src/a.go · E1234".
 	// Fidelity is the share of the anchors that a tier contains, from 0 to 1.
-	Episode string `json:"episode,omitzero"`
-	// Missing names the anchors of the messages that no tier contains, for example "src/a.go · E1234". Fidelity is
-	// the share of the anchors that a tier contains, from 0 to 1.
 	Missing  string  `json:"missing,omitzero"`
 	Fidelity float64 `json:"fidelity"`
 	MadeBy   MadeBy  `json:"madeBy"`

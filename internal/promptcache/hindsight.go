@@ -13,20 +13,21 @@ import (
 type Passage struct {
 	// Grown is the number of tokens that the request adds at the end of the prompt.
 	Grown int
+	// IsGone means that the provider has no part of the prompt in its cache, for example after a long pause or
+	// with another model.
+	IsGone bool
 	// Ready lists the pieces that become removable with this request. A bust at this request or at any later one may
 	// remove them.
-	IsGone bool
-	// Ready lists the pieces that a bust may remove from this request on.
 	Ready []Piece
 	Price schema.Price
 }
 
 type Piece struct {
+	// Tokens is the number of tokens by which the prompt gets shorter. If a longer text replaces the piece, for example a
+	// summary, Tokens is negative.
+	Place, Tokens int
 	// If the piece is removed, the provider has to write the prompt again, beginning at From. If no cached prefix ends
 	// exactly at Place, From is less than Place.
-	Place, Tokens int
-	// If the piece is removed, the provider has to write the prompt again from the place From. If no cached prefix ends
-	// at Place, From is less than Place.
 	From int
 }
 

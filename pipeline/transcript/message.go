@@ -159,11 +159,10 @@ type Part struct {
 	// because the provider would not see a patch of the result. Original is the result, if the harness still has it.
 	Replaced bool
 	Original string
+	// Hidden means that the harness does not send the part to the provider.
+	Hidden bool
 	// Compacts marks a part that a compaction or a compaction marker has added. The harness omits all older messages,
 	// so the array begins with the message of this part.
-	Hidden bool
-	// Compacts means that a compaction or a compaction marker has added the part, so the array begins with this
-	// message.
 	Compacts bool
 	// StartsStep marks the beginning of an answer. If a message has two such parts, the provider gets two assistant
 	// messages, with the first one's tool results between them.

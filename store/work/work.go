@@ -34,12 +34,11 @@ func (w Work) String() string { return w.Agent + " of " + w.Subject.String() }
 
 // A State is the state of a work, or zero before the first run.
 type State struct {
+	// RunningSince is when (Unix ms) the current run began, or 0.
+	RunningSince int64
 	// Failures counts the failed runs since the last success. LastError and FailedAt (Unix ms) describe the newest
 	// failure. No run may begin before Retry. Retry is the number of a pass if the subject is a session, and a
 	// time (Unix ms) if it is a project.
-	RunningSince int64
-	// Failures counts the failed runs since the last success. LastError and FailedAt (Unix ms) describe the newest
-	// failure. The next run waits until Retry: a pass of the session, or for a project a time (Unix ms).
 	Failures  int
 	LastError string
 	FailedAt  int64
