@@ -34,7 +34,7 @@ type Compartment struct {
 	CreatedAt int64 `json:"createdAt"`
 }
 
-// MadeBy says how a compartment was made. The constants go from the best way to the weakest.
+// MadeBy says how a compartment was made. The constants are listed from the best way to the weakest.
 type MadeBy string
 
 const (

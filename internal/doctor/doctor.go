@@ -100,7 +100,7 @@ var checks = []check{
 	{"compaction", (*examination).compaction}, // last, because this check uses the other findings
 }
 
-// If ctx ends, Examine returns the findings so far and ctx's error.
+// Examine runs all checks. If ctx ends, it returns the findings so far and ctx's error.
 func Examine(ctx context.Context, o Options) ([]Finding, error) {
 	var all []Finding
 	for _, check := range checks {

@@ -12,7 +12,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/regular"
 )
 
-// hasHost is false if the function shim has already reported that the plugin finds no host.
+// hasHost is false if the function shim has already reported that the plugin in the data directory finds
+// no host. pluginFile then does not report it again.
 func (x *examination) pluginFile(ctx context.Context, h Harness, hasHost bool) {
 	if h.PluginFile == nil {
 		return

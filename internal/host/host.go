@@ -60,7 +60,8 @@ type Options struct {
 	Markers map[schema.Harness]marking.Markers
 	// CommitTimeout bounds the wait for another program's lock on the database. 0 means one second.
 	CommitTimeout time.Duration
-	// A replay of a trace without recorded runs leaves Summarises off.
+	// Summarises switches the historian on. If the trace of a replay contains no recorded runs, the replay leaves
+	// Summarises off.
 	Summarises bool
 	Dreams     bool
 	// If OnBattery is nil, the host assumes mains power.

@@ -12,7 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// A cue lists what to look up for a new prompt or result: names, a failure, lines.
+// A cue holds the search terms for a new prompt or result: names, a failure, and lines.
 type cue struct {
 	// names are files, symbols and commands, from the arguments of a call or from the text of a prompt.
 	names  []name

@@ -128,8 +128,8 @@ func (s *screen) away(v Live) {
 // The status command prints all lines of warnings.
 const maxWarningLines = 4
 
-// troubles draws first the faults that stop magicctx, in red and with their remedies, then the warnings about a
-// configuration, in yellow.
+// troubles first draws the faults that stop magicctx, in red and with their remedies. Below them, it draws the
+// warnings about a configuration, in yellow.
 func (s *screen) troubles(st schema.StatusResult) {
 	broken, odd := split(st)
 	if len(broken) > 0 {

@@ -171,8 +171,8 @@ func stepsToArchive(tiers []int) int {
 	return steps
 }
 
-// recordSection also names the ranges of the archived compartments in one line. The model can ask for the messages of a
-// range only if it knows the range.
+// recordSection renders the compartments. It also names the ranges of the archived compartments in one line, because
+// the model can ask for the messages of a range only if it knows the range.
 func recordSection(compartments []chronicle.Compartment, tiers []int) string {
 	if len(compartments) == 0 {
 		return "<session-history></session-history>"

@@ -9,7 +9,8 @@ const (
 	// minPressure is the lowest pressure. Without it, a short session would have a lower pressure. Its compartments
 	// would stay in tier 1 for long, and would then lose many tiers at one fold.
 	minPressure = 0.10
-	// halfLife is in newer compartments, at importance 50 and pressure 1.
+	// The detail of a compartment decays with its age, which is the number of newer compartments. halfLife is its
+	// half-life, counted in newer compartments, at importance 50 and pressure 1.
 	halfLife             = 24
 	importancePerDoubled = 25
 	middleImportance     = 50

@@ -32,7 +32,7 @@ type Work struct {
 
 func (w Work) String() string { return w.Agent + " of " + w.Subject.String() }
 
-// A State is the state of a work, or zero before the first run.
+// A State is what the store knows about a Work. Before the first run, it is zero.
 type State struct {
 	// RunningSince is when (Unix ms) the current run began, or 0.
 	RunningSince int64

@@ -15,7 +15,8 @@ import (
 )
 
 const (
-	// The host announces changes of sessions. A request updates the rest of the status, for example the warnings.
+	// The host announces changes of sessions by itself, but not changes of the rest of the status, for example a
+	// new warning. So the follower also requests the status, every refreshEvery.
 	refreshEvery = 5 * time.Second
 	retryEvery   = time.Second
 	// Several busy sessions would otherwise cause many reports a second.
