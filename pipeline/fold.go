@@ -31,8 +31,8 @@ type History struct {
 	// KeyFileTokens is the budget for them.
 	KeyFiles      []history.KeyFile
 	KeyFileTokens int
-	// BudgetTokens is the baseline's budget for the compartments, and DocsTokens for the documents. 0 means the
-	// default.
+	// BudgetTokens is the baseline's budget for the compartments. DocsTokens is its budget for the documents. 0 means
+	// the default.
 	BudgetTokens, DocsTokens int
 	// MemoryTokens is the budget of the memories in the baseline, 0 for the default.
 	MemoryTokens int
@@ -46,7 +46,7 @@ type History struct {
 // FoldReason says why a pass has rendered a new baseline, for example "first-head".
 type FoldReason string
 
-// The reasons of a fold, besides the reasons of history.NeedsFold and the causes of a hard pass.
+// A fold has one of these reasons, a reason of history.NeedsFold, or the cause of a hard pass.
 const (
 	// FoldFirst: the session had no head, or a head without compartments.
 	FoldFirst FoldReason = "first-head"

@@ -65,8 +65,8 @@ func NewServer(p Provider, o Options) *Server {
 	}
 }
 
-// ServeConn serves one connection. It returns if the other end closes the connection or asks for shutdown, or if ctx
-// ends. Calls in flight have the grace period to finish, and their answers are written before rwc is closed.
+// ServeConn serves one connection. It returns when the other end closes the connection or asks for shutdown, or when
+// ctx ends. Calls in flight have the grace period to finish, and their answers are written before rwc is closed.
 func (s *Server) ServeConn(ctx context.Context, rwc io.ReadWriteCloser) {
 	c := newConn(ctx, s, rwc)
 	defer s.remove(c)
@@ -138,8 +138,8 @@ func stopCause(p schema.ShutdownParams) string {
 	return fmt.Sprintf("release %s takes the place of %s", p.Version, Version)
 }
 
-// Each harness process has one connection, and each `status --watch` has one. A program that opens connections in a
-// loop must not use up the file descriptors of the host.
+// maxConns is more than a user needs: each harness process has one connection, and so has each `status --watch`. But
+// a program that opens connections in a loop must not use up the file descriptors of the host.
 const maxConns = 256
 
 // A refused connection stays open for this time, so that its client can read the reason.

@@ -27,7 +27,7 @@ type HistoryRow struct {
 	// the marker that is set. Both hold the caller's JSON, or "".
 	PendingMarker, AppliedMarker string
 
-	// Publishes counts all publications. Extracted counts the publications without a model.
+	// Publishes counts all publications. Extracted counts only the extracts, which no model has written.
 	Publishes, Extracted int
 
 	// Staged is the unfinished recomp, or nil.

@@ -91,7 +91,7 @@ type collector struct {
 	count map[AnchorKind]int
 	// texts and outputs are the bytes that may still be searched.
 	texts, outputs int
-	// lines holds the lines that were already searched. Logs repeat their lines, so this saves time.
+	// The map `lines` holds the lines that were already searched. Logs repeat their lines, so this saves time.
 	lines map[string]bool
 }
 
@@ -121,7 +121,7 @@ func (c *collector) add(kind AnchorKind, text string, ordinal int) {
 }
 
 // scan returns the first and last part of a long text, because an error message is usually at one end of an output.
-// left is the number of bytes that may still be searched. scan subtracts the bytes that it returns.
+// `left` is the number of bytes that may still be searched. scan subtracts the bytes that it returns.
 func scan(text string, left *int) string {
 	if len(text) > scannedText {
 		text = text[:scannedText/2] + "\n" + text[len(text)-scannedText/2:]

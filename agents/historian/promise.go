@@ -66,7 +66,7 @@ var (
 	})
 )
 
-// The method in looks for the saying in raw messages. The saying is a promise only if the user typed its words, or if
+// The method `in` looks for the saying in raw messages. The saying is a promise only if the user typed its words, or if
 // the agent wrote them outside a quotation.
 func (s saying) in(messages []Message) (p chronicle.Promise, ok bool) {
 	role := User

@@ -50,12 +50,13 @@ type Result struct {
 const (
 	maxQueries  = 3
 	maxFindings = 5
-	// maxWords, maxHit and maxHits limit the user's words, one result and all results in a question, in bytes.
+	// These limits are in bytes: maxWords for the user's words, maxHit for one result, and maxHits for all
+	// results in a question.
 	maxWords = 4_000
 	maxHit   = 2_000
 	maxHits  = 20_000
-	// MaxOutput allows the model this many tokens: thinking for its thinking, and longest for the answer
-	// itself.
+	// MaxOutput is the sum of these two numbers of tokens: `thinking` is for the model's thinking, and
+	// `longest` is for the answer itself.
 	thinking = 2_000
 	longest  = 1_000
 )

@@ -166,8 +166,9 @@ func (e *Edit) Version() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Shown returns the contents before and after the edit. It replaces each value that may be a secret by its size, and
-// a credential elsewhere, for example in a comment, by its kind.
+// Shown returns the contents before and after the edit, without secrets. In place of a value that may be a secret,
+// it shows the size of the value. In place of a credential elsewhere, for example in a comment, it shows the kind of
+// the credential.
 func (e *Edit) Shown() (before, after string) {
 	hide := func(content []byte) string {
 		d, err := jsonc.ParseDocument(e.File, content)

@@ -58,7 +58,7 @@ type Options struct {
 	PluginsOf func(ctx context.Context, program string) (string, error)
 	// If there is no host, AskHost returns daemon.ErrNoHost.
 	AskHost func(ctx context.Context, runtimeDir string) (schema.StatusResult, error)
-	// FreeBytes returns the space that this user may still fill on the file system of path.
+	// FreeBytes returns how many bytes this user can still write to the file system that contains path.
 	FreeBytes func(path string) (uint64, error)
 	// Timeout bounds each check. 0 means the constant timeout.
 	Timeout time.Duration

@@ -36,7 +36,7 @@ func remembering(t *testing.T) *harness {
 	return h
 }
 
-// edits runs change in the same way as the command line does, past the host. The host notices the change a second
+// edits calls `change` in the way that the command line does, past the host. The host notices the change a second
 // later.
 func (h *harness) edits(change func(*memories.Editor) error) {
 	h.t.Helper()
@@ -281,7 +281,8 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// If git fails for a moment, the host does not know the project, and must not store a memory in another one.
+// If git fails for a moment, the host does not know the project. Then it must not store a memory in a different
+// project.
 func TestMemoryOfAnUnknownProjectIsRefused(t *testing.T) {
 	h := newHarness(t)
 	h.identify = func(context.Context, string) (string, error) { return "", errors.New("git is slow") }
@@ -454,7 +455,8 @@ func (h *harness) sharesWithOther(categories ...string) {
 	}
 }
 
-// The head shows only the constraints that another project shares. If they are no longer shared, the delta says so.
+// Another project of the workspace shares only its memories of the category CONSTRAINTS, so the head shows only
+// these. If they are no longer shared, the delta says so.
 func TestWorkspaceMemberSeesWhatIsShared(t *testing.T) {
 	h := remembering(t)
 	write := func(category, content string) func(*memories.Editor) error {

@@ -113,7 +113,7 @@ func TestReturnOfSummarisedMessagesHasNoSizeBefore(t *testing.T) {
 	}
 }
 
-// The user gets one notice that the historian fails, after its second failure in a row.
+// When the historian has failed twice in a row, the user gets one notice.
 func TestSecondFailureOfTheHistorianIsTold(t *testing.T) {
 	bothHarnesses(t, func(t *testing.T, kind schema.Harness) {
 		for _, notices := range [][]string{{"troubles"}, {"busts"}} {

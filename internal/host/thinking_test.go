@@ -87,7 +87,8 @@ func TestDefectD10BustRemovesTheThinkingAfterItsFirstChange(t *testing.T) {
 	h.wantThinking("restarted", "a0", "a1", "a2", "a5")
 }
 
-// The provider counts thinking, and the host does not, so the status names it separately.
+// The provider's count of a prompt includes thinking, but the host's count does not. So the status names thinking
+// separately.
 func TestStatusNamesTheThinkingOfThePrompt(t *testing.T) {
 	h := binding(t)
 	h.think("a1", "out", 5000)

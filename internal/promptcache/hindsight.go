@@ -141,8 +141,9 @@ func (h *Hindsight) carry(last, next int) float64 {
 	return h.rent[next] - h.rent[first] - float64(h.ready[first])*(h.rate[next]-h.rate[first])
 }
 
-// priceAt returns the price of a bust at a request, as a function of the previous bust. The tokens after the first
-// change are written instead of read. If the bust removes nothing, its price is 0.
+// priceAt returns a function from the previous bust to the price of a bust at this request. Because of the bust, the
+// provider writes the tokens after the first change, instead of reading them from its cache. If the bust removes
+// nothing, its price is 0.
 func (h *Hindsight) priceAt(at int) func(last int) float64 {
 	if at >= len(h.passages) || h.passages[at].IsGone {
 		return func(int) float64 { return 0 }

@@ -80,8 +80,8 @@ func bustBetween(before, bust *Pass) Outcome {
 	return o
 }
 
-// follow finds out whether and when the bust pays off. before is the money that one removed token had already saved
-// before the bust.
+// follow finds out whether and when the bust pays off. `before` is the money that one removed token had already
+// saved before the bust.
 func (o *Outcome) follow(passes []*Pass, stays []stay, before float64, unseen int) {
 	for i, p := range passes {
 		o.Gain = float64(o.Removed) * (stays[i].saved - before)

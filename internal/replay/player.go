@@ -71,7 +71,7 @@ type session struct {
 	wires, raws []render.WireMessage
 	ours, plain *biller
 	alone       *alone
-	// rawSystem is the system prompt as the harness made it. system is the same prompt after the host has changed
+	// rawSystem is the system prompt as the harness made it. `system` is the same prompt after the host has changed
 	// it.
 	system, rawSystem []string
 	runs              int
@@ -349,8 +349,8 @@ func (p *player) observe(ctx context.Context, ses *session, t transformed) error
 	return nil
 }
 
-// system asks the host for the system prompt. With the answer, the model's request is complete, so system also
-// bills it.
+// The method `system` asks the host for the system prompt. With the answer, the model's request is complete, so
+// system also bills it.
 func (p *player) system(ctx context.Context, s step) error {
 	var params schema.SystemParams
 	if err := json.Unmarshal(s.params, &params); err != nil {

@@ -60,7 +60,8 @@ const (
 	geminiDocs    = "https://ai.google.dev/gemini-api/docs/caching"
 )
 
-// For Claude models, claudeMinTokens replaces MinTokens. For OpenAI's older models, Of replaces Read.
+// routes is the table. Two of its values can still change with the model: claudeMinTokens replaces MinTokens for
+// Claude models, and Of replaces Read for OpenAI's older models.
 var routes = []Route{
 	{
 		Name: "anthropic", Title: "Anthropic's default", Life: 5 * time.Minute, Longest: time.Hour,
@@ -125,7 +126,7 @@ func All() []Route {
 	return all
 }
 
-// IsImplicit reports whether the provider caches every prompt without marks in the request.
+// IsImplicit reports whether the provider caches prompts by itself, without marks in the request.
 func (r Route) IsImplicit() bool { return r.Breakpoints == 0 }
 
 // Lasting returns the route of requests with this cache life. If life is longer than r's default, this is the route of

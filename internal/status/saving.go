@@ -18,14 +18,14 @@ import (
 type saving struct {
 	// The saving covers the passes up to upTo. passes counts the passes whose usage is known.
 	upTo, passes int
-	// dropped is the number of tokens by which the next prompt would be larger if nothing had ever been removed
-	// or summarised.
+	// `dropped` is the number of tokens by which the next prompt would be larger if nothing had ever been
+	// removed or summarised.
 	dropped int
 	// spared is the number of tokens that the requests would have been billed for without magicctx, minus the
 	// number that they were billed for. It can be negative, because a bust makes the provider write tokens that
 	// it would otherwise have read from its cache.
 	spared promptcache.Tokens
-	// early is the part of dropped that busts for rent have removed since the last bust for another reason.
+	// `early` is the part of dropped that busts for rent have removed since the last bust for another reason.
 	// Without the busts for rent, these tokens would still be in the prompt. earlySpared is the part of spared
 	// that they account for.
 	early       int
@@ -65,9 +65,9 @@ func (v saving) add(p store.BilledPass) saving {
 	return v
 }
 
-// without returns the tokens that would have been billed for a request if its prompt still contained the
-// dropped tokens. sparesBust means that this request would not have been a bust: the provider would have read
-// the resent tokens from its cache.
+// The method `without` returns the tokens that would have been billed for a request if its prompt still
+// contained the dropped tokens. sparesBust means that this request would not have been a bust: the provider
+// would have read the resent tokens from its cache.
 func (v saving) without(p store.BilledPass, sent promptcache.Tokens, dropped int, sparesBust bool) promptcache.Tokens {
 	more := max(0, min(dropped, v.window-sent.Prompt()))
 	if pipeline.Cause(p.Cause).PrefixWasGone() { // the provider had to write all of the prompt anyway

@@ -199,7 +199,7 @@ func (t *Tools) memoryPage(ctx context.Context, key store.Key, directory, rest s
 	return pageOf(fmt.Sprintf("Memory %d", id), text, choices...), nil
 }
 
-// edit runs act in a transaction, for the project of the session.
+// edit calls `act` in a transaction, for the project of the session.
 func (t *Tools) edit(ctx context.Context, key store.Key, directory string, act func(e *memories.Editor, project string) error) error {
 	w, err := t.writer(ctx, key, directory)
 	if err != nil {

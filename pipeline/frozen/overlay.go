@@ -172,7 +172,7 @@ func (o *Overlay) UnitsFromNewest() iter.Seq[*Unit] {
 
 func (o *Overlay) TagCounter() int { return o.state.TagCounter }
 
-// Queue returns the queued drops, oldest first. The slice belongs to the state.
+// Queue returns the queued drops, oldest first. The slice belongs to the state, so the caller must not change it.
 func (o *Overlay) Queue() []QueuedDrop { return o.state.queue }
 
 func (o *Overlay) Queued(tag int) bool { return o.state.Queued(tag) }

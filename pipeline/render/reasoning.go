@@ -126,8 +126,8 @@ const (
 	closed                // the results of the answer's calls follow
 )
 
-// answer returns how an answer ends on the wire and in the raw array. The answer has the parts from start up to end
-// (exclusive).
+// answer examines the answer with the parts from start up to end (exclusive). left says how it ends on the wire, and
+// raw how it ends in the raw array.
 func (r *messageRenderer) answer(start, end int) (left, raw ending) {
 	for i := start; i < end; i++ {
 		p := &r.m.Parts[i]

@@ -33,7 +33,8 @@ export async function runAgent(open: Open | undefined, params: AgentRunParams, s
     // Pi requests the longest answer that its catalogue allows. Only an extension can lower this limit.
     const bound = join(dir, "bound.js")
     if (maxOutput) writeFileSync(bound, `export default (pi) => pi.on("context", (_, { model }) => void (model.maxTokens = Math.min(model.maxTokens || ${maxOutput}, ${maxOutput})))`)
-    // process.argv[1] is the path of Pi's script. If Pi is a compiled binary, the file does not exist.
+    // process.argv[1] is the path of Pi's script. If Pi is a compiled binary, there is no such file, and the binary is
+    // started without it.
     const entry = process.argv[1]
     const args = [
       ...(entry && existsSync(entry) ? [entry] : []),
@@ -49,7 +50,7 @@ export async function runAgent(open: Open | undefined, params: AgentRunParams, s
   }
 }
 
-/** Returns the answers of a process of Pi, and ends the process after the agent's last step. */
+/** Collects the answers of a Pi process, and ends the process after the agent's last step. */
 async function follow(pi: Pi, prompt: string, steps = Infinity, signal: AbortSignal): Promise<AgentRunResult> {
   const answers: Array<{ message: AssistantMessage }> = []
   let grace: NodeJS.Timeout | undefined

@@ -16,7 +16,7 @@ import (
 
 const (
 	// The host announces changes of sessions by itself, but not changes of the rest of the status, for example a
-	// new warning. So the follower also requests the status, every refreshEvery.
+	// new warning. So the follower also requests the status at this interval.
 	refreshEvery = 5 * time.Second
 	retryEvery   = time.Second
 	// Several busy sessions would otherwise cause many reports a second.
