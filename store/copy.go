@@ -28,7 +28,7 @@ const maxOriginals = 8
 //go:embed query/originals.sql
 var originalsSQL string
 
-// Originals returns the sessions of the directory that may be the original of the session copied, because they have a
+// Originals returns the sessions of the directory that may be the original of the session `copied`, because they have a
 // unit with this fingerprint. Another harness may have a session with the same id. That session comes first, because
 // OpenCode 2 continues the sessions of version 1 under their ids. The other sessions follow, beginning with the most
 // recent pass.

@@ -22,8 +22,8 @@ type PassCommit struct {
 	Drained            []int // tags of queued drops that the pass has carried out or discarded
 	// Stamped holds new fingerprints of units, by tag.
 	Stamped map[int]int64
-	// If the session is a fork that takes over the state of its original, Inherited holds this state, except units and
-	// edits. Otherwise, it is nil.
+	// If the session is a fork that takes over the state of its original, Inherited holds this state, except the units
+	// and edits, which are in Units and Edits. Otherwise, it is nil.
 	Inherited *Inheritance
 	// Thinking records the prompt to which the thinking of a message is bound, for each newly known binding.
 	// LostThinking lists the messages whose thinking the pass has made invalid.

@@ -65,9 +65,9 @@ func (u Usage) Bounded() Usage {
 	return u
 }
 
-// OrCounted replaces a reported count with the host's own count if the reported one is less than half of it. Some
-// providers and proxies report 0 tokens. The question would then seem free, and the host could repeat it without end. A
-// provider may well count fewer tokens than the host, but never less than half as many.
+// OrCounted replaces a reported count with the host's own count if the reported count is less than half of the host's
+// count. Some providers and proxies report 0 tokens. The question would then seem free, and the host could repeat it
+// without end. A provider may well count fewer tokens than the host, but never less than half as many.
 func (u Usage) OrCounted(r Request, text string) Usage {
 	u = u.Bounded()
 	if asked := r.Tokens(); 2*(u.Input+u.CacheRead+u.CacheWrite) < asked {

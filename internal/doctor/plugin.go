@@ -12,8 +12,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/regular"
 )
 
-// hasHost is false if the function shim has already reported that the plugin in the data directory finds
-// no host. pluginFile then does not report it again.
+// hasHost is false if the function shim has already reported that the installed plugin finds no host. If
+// the plugin is in the data directory, pluginFile then does not report this again.
 func (x *examination) pluginFile(ctx context.Context, h Harness, hasHost bool) {
 	if h.PluginFile == nil {
 		return

@@ -21,8 +21,8 @@ func (r *messageRenderer) reasoning() {
 }
 
 // removeLoneReasoning removes reasoning if nothing is left between it and the next reasoning or the next step. OpenAI
-// refuses a reasoning item without the item that follows it. For example, suppose that the call of `reasoning, text,
-// reasoning, call` is removed. Then the second reasoning item must be removed, too.
+// refuses a reasoning item without the item that follows it. For example, suppose that an answer is `reasoning, text,
+// reasoning, call`, and that its call is removed. Then the second reasoning item must be removed, too.
 func (r *messageRenderer) removeLoneReasoning() {
 	leads := false
 	for i := len(r.m.Parts) - 1; i >= 0; i-- {

@@ -129,7 +129,8 @@ func (x *Index) connect(ctx context.Context) (err error) {
 	return x.hide()
 }
 
-// hide makes the files of the index private. SQLite itself chooses the modes of new files from the umask alone.
+// hide makes the files of the index private. SQLite itself chooses the modes of new files from the umask alone, so
+// other users could read them.
 func (x *Index) hide() error {
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		if err := os.Chmod(x.path+suffix, file.Mode); err != nil && !errors.Is(err, os.ErrNotExist) {
