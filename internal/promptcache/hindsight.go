@@ -31,9 +31,10 @@ type Piece struct {
 	From int
 }
 
-// Busts returns the cost of a session that busts directly before the given requests. before lists the indices of these
-// requests in ascending order. Each bust removes all pieces that are ready. The cost is the price of the busts, plus
-// the price of reading ready pieces until they are removed. All other costs of the session are the same with any busts.
+// Busts returns the cost of a session that busts directly before the given requests. `before` lists the indices of
+// these requests in ascending order. Each bust removes all pieces that are ready. The cost is the price of the busts,
+// plus the price of reading ready pieces until they are removed. All other costs of the session are the same with any
+// busts.
 func (h *Hindsight) Busts(before []int) (cost float64) {
 	last := -1
 	for _, at := range before {
@@ -79,9 +80,10 @@ func (h *Hindsight) Best() (before []int, cost float64) {
 type Hindsight struct {
 	passages []Passage
 	limit    int
-	// These slices hold running totals: element i is the total over all requests before request i. grown counts the
-	// added tokens. ready counts the tokens that have become removable, and counts the pieces that contain them. rate
-	// is the price of reading one token in each of these requests. rent is the price of reading all ready tokens.
+	// These slices hold running totals: element i is the total over all requests before request i. `grown` is the
+	// number of added tokens. `ready` is the number of tokens that have become removable, and `counts` is the number of
+	// pieces that contain these tokens. `rate` is the price of reading one token in each of these requests. `rent` is
+	// the price of reading all ready tokens.
 	grown, ready, counts []int
 	rate, rent           []float64
 	// pieces lists all pieces in the order of their places. readyPiece.at is the first request at which the piece is

@@ -29,7 +29,7 @@ type Route struct {
 	Step int
 	// Source is the public document from which the row is taken. docs/cache-routes.md says what each document states.
 	Source string
-	// Cliff depends only on the model, so the table does not contain it. Of sets it.
+	// Cliff depends only on the model, so the table does not contain it. The function Of sets it.
 	Cliff Cliff
 
 	// longer names the route of requests that pay for a longer life, for example "anthropic-1h" for "anthropic".
@@ -61,7 +61,7 @@ const (
 )
 
 // routes is the table. Two of its values can still change with the model: claudeMinTokens replaces MinTokens for
-// Claude models, and Of replaces Read for OpenAI's older models.
+// Claude models, and the function Of replaces Read for OpenAI's older models.
 var routes = []Route{
 	{
 		Name: "anthropic", Title: "Anthropic's default", Life: 5 * time.Minute, Longest: time.Hour,

@@ -92,7 +92,7 @@ func (t *Tools) mainPage(ctx context.Context, key store.Key) (schema.CommandExec
 }
 
 // pageOf makes a page of choices. A harness without dialogs shows the message instead, which says how to make each
-// choice. The caller must have cleaned text. pageOf cleans those parts of the choices that may come from a
+// choice. The caller must have cleaned `text`. pageOf cleans those parts of the choices that may come from a
 // database.
 func pageOf(title, text string, choices ...schema.Choice) schema.CommandExecuteResult {
 	message, choices := text, append([]schema.Choice{}, choices...)
