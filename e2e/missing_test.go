@@ -45,7 +45,8 @@ func testMissingHostLeavesPromptsUnchanged(t *testing.T, h schema.Harness) {
 	checkBodies(t, run(false), run(true))
 }
 
-// If the host is missing, OpenCode writes it to its log, and Pi shows a notice.
+// pluginComplained reports whether the plugin has reported that the host is missing. In OpenCode,
+// the report is in the log. In Pi, it is a notice.
 func (w *world) pluginComplained(oc agent.Agent) bool {
 	if p, ok := oc.(*agent.Pi); ok {
 		return slices.ContainsFunc(p.UIRequests("notify"), func(r pitest.UIRequest) bool { return strings.Contains(r.Message, "no-such-host") })

@@ -88,7 +88,7 @@ func (w *world) wholeFile() (session string, lines [][]byte) {
 	return session, lines[:len(lines)-1] // the file ends with a line break
 }
 
-// For each kind of damage, Pi opens the session once. magicctx works, so Pi must show no notice.
+// openEach lets Pi open the session once for each kind of damage. magicctx works, so Pi must show no notice.
 func (w *world) openEach(o pitest.Options, whole [][]byte) (requests []*mockllm.Request) {
 	w.t.Helper()
 	p := w.startPi(o)

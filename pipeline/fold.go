@@ -15,7 +15,8 @@ import (
 // A History holds everything from which a head can be made, as it was at the beginning of the pass.
 type History struct {
 	// Compartments holds the published compartments, ordered by Seq. Withdrawn holds the compartments that reverts have
-	// withdrawn, in the order of their publication.
+	// withdrawn, in the order of their publication. If the messages of a withdrawn compartment come back, the head can
+	// show it again.
 	Compartments, Withdrawn []chronicle.Compartment
 	Docs                    []history.Doc
 	// Memories and Updates are ordered by id.
@@ -26,17 +27,17 @@ type History struct {
 	// Promises are the open promises, and the promises that were closed since the head was folded.
 	Promises []chronicle.Note
 	Session  string
-	// KeyFiles are the files that the project's sessions read most, and those in the head. KeyFileTokens is their
-	// budget.
+	// KeyFiles holds the files that the project's sessions read most, and the files that the head already shows.
+	// KeyFileTokens is the budget for them.
 	KeyFiles      []history.KeyFile
 	KeyFileTokens int
-	// BudgetTokens is the baseline's budget for the compartments, and DocsTokens for the documents. 0 means the
-	// default.
+	// BudgetTokens is the baseline's budget for the compartments. DocsTokens is its budget for the documents. 0 means
+	// the default.
 	BudgetTokens, DocsTokens int
 	// MemoryTokens is the budget of the memories in the baseline, 0 for the default.
 	MemoryTokens int
-	// StandsAlone says that memories or promises are a reason for a head without a compartment. Such a head frees no
-	// space, so it changes only when the prefix is gone anyway, or after a flush.
+	// StandsAlone allows a head that shows only memories or promises, and no compartment. Such a head frees no space,
+	// so it changes only when the prefix is gone anyway, or after a flush.
 	StandsAlone bool
 	// Refold asks the next bust for a fold, because compartments of the head were replaced or removed.
 	Refold bool
@@ -45,7 +46,7 @@ type History struct {
 // FoldReason says why a pass has rendered a new baseline, for example "first-head".
 type FoldReason string
 
-// The reasons of a fold, besides the reasons of history.NeedsFold and the causes of a hard pass.
+// A fold has one of these reasons, a reason of history.NeedsFold, or the cause of a hard pass.
 const (
 	// FoldFirst: the session had no head, or a head without compartments.
 	FoldFirst FoldReason = "first-head"
@@ -59,8 +60,9 @@ type headChange struct {
 	head   *frozen.Head
 	keys   frozen.Keys
 	reason FoldReason // of a fold, "" for a new delta
-	// covered is the number of leading messages that the head covers, with the pinned prompts. freed is the number of
-	// tokens by which the wire becomes shorter.
+	// covered is the number of messages at the start of the array that the head covers, including pinned prompts. freed
+	// is the number of tokens that the change removes from the wire. resent is the size of the part of the head that is
+	// new.
 	covered, freed int
 	resent         int
 }
@@ -68,7 +70,7 @@ type headChange struct {
 func (c headChange) isFold() bool { return c.reason != "" }
 
 // nextHead folds if the prefix is lost, if there is no head yet, or if the head is wrong, for example after a revert.
-// Otherwise it only makes a new delta, so that the baseline stays in the provider's cache.
+// Otherwise, it changes at most the delta, so that the baseline stays in the provider's cache.
 func (s *Session) nextHead(a Assessment, r Readings) headChange {
 	now := s.State.Head
 	unchanged := headChange{covered: s.coveredBy(now)}
@@ -90,16 +92,17 @@ func (s *Session) nextHead(a Assessment, r Readings) headChange {
 		return s.fold(r, shown, FoldReason(a.Cause))
 	case len(shown) > now.Shows():
 		return s.extend(r, shown)
-	// Only a flush makes a new delta that shows nothing but new memories. Other busts often change only the end of the
-	// prompt, and a new delta would make them send almost the whole prompt again.
+	// Without a new compartment, only a flush writes a new delta, to show new memories, promises and key files. Other
+	// busts often change only the end of the prompt. With a new delta, they would have to send almost the whole prompt
+	// again.
 	case a.Cause == CauseFlush && len(untold(r.History, now))+len(unseen(r.History, now))+len(history.ItemsSince(r.History.Promises, now.FoldedAt))+len(history.StaleKeyFiles(now.KeyFiles, r.History.KeyFiles)) > 0:
 		return s.extend(r, shown)
 	}
 	return unchanged
 }
 
-// standing returns the compartments that the head may show. First come the published compartments up to the first
-// reverted one, and then reverted compartments whose messages are back. For example, the user of Pi returns to an older
+// standing returns the compartments that the head may show: first the published compartments that no revert has
+// reached, then withdrawn compartments whose messages have come back. For example, a user of Pi can return to an older
 // branch.
 func (s *array) standing(h *History) []chronicle.Compartment {
 	chain := slices.Clip(s.unreverted(h))
@@ -122,8 +125,8 @@ func (s *array) isBack(c *chronicle.Compartment) bool {
 	return end != "" && s.Has(end) && !slices.ContainsFunc(c.Keys, func(key string) bool { return key != "" && !s.Has(key) })
 }
 
-// follows reports whether c continues the chain without a gap. On another branch of a session in Pi, other messages can
-// have the ordinals of c, so follows checks the messages between the end of the chain and c.
+// follows reports whether c continues the chain without a gap. In Pi, another branch of the session can have different
+// messages with the same ordinals, so follows checks that no message lies between the end of the chain and c.
 func (s *array) follows(c *chronicle.Compartment, chain []chronicle.Compartment) bool {
 	from := 0
 	if n := len(chain); n > 0 {
@@ -156,9 +159,9 @@ func lastIndexOf[T any](all []T, accepts func(*T) bool) int {
 	return -1
 }
 
-// unreverted returns the published compartments up to the last whose end is in the array. A summary of the harness, or
-// the host's marker, can hide the ends of all compartments. In that case, unreverted returns each compartment that is
-// older than the summary and has no message in the array.
+// unreverted returns the published compartments up to the last one whose end is in the array. If the array begins with
+// a summary by the harness or with the host's marker, the ends of all compartments can be missing from it. Then
+// unreverted returns the compartments that are older than this summary and have no message in the array.
 func (s *array) unreverted(h *History) []chronicle.Compartment {
 	all := h.Compartments
 	if len(all) == 0 || len(s.entries) == 0 {
@@ -178,8 +181,8 @@ func (s *array) unreverted(h *History) []chronicle.Compartment {
 	})]
 }
 
-// Standing returns how many published compartments no revert has reached, and the reverted compartments that may follow
-// them again because their messages have come back.
+// Standing returns the number of published compartments that no revert has reached, and the withdrawn compartments that
+// follow them again because their messages have come back.
 func (s *array) Standing(h *History) (kept int, restored []chronicle.Compartment) {
 	kept = len(s.unreverted(h))
 	return kept, s.standing(h)[kept:]
@@ -212,7 +215,8 @@ func countWhile[T any](all []T, keep func(T) bool) int {
 	return len(all)
 }
 
-// fold removes the head if there is no compartment, and memories alone are no reason for a head (History.StandsAlone).
+// If there are no compartments, and memories or promises alone do not justify a head (History.StandsAlone), fold
+// removes the head.
 func (s *Session) fold(r Readings, shown []chronicle.Compartment, reason FoldReason) headChange {
 	now := s.State.Head
 	next := frozen.Head{Fold: now.Fold + 1}
@@ -245,7 +249,7 @@ func (s *Session) fold(r Readings, shown []chronicle.Compartment, reason FoldRea
 	return change
 }
 
-// If the new delta is too large, extend proposes a fold.
+// extend writes a new delta. If the new delta would be too large, it folds instead.
 func (s *Session) extend(r Readings, shown []chronicle.Compartment) headChange {
 	next, h := s.State.Head, r.History
 	text := history.Delta(history.DeltaInput{
@@ -292,9 +296,10 @@ func (s *content) cover(h *frozen.Head, shown []chronicle.Compartment, r Reading
 	return keys
 }
 
-// lastInArray returns the key of the compartment's message that is last in the array. Usually this is also the
-// compartment's last message. But if a compaction keeps turns, the request for the compaction precedes these turns in
-// the array. If the array has no message of the compartment, the result is the key of its last message.
+// lastInArray returns the key of the compartment's message that comes last in the array. This is usually the
+// compartment's last message. But if a compaction by the harness keeps the newest turns, the array shows the
+// compaction's request before these turns, although the request is newer. If the array has no message of the
+// compartment, the result is the key of the compartment's last message.
 func (s *array) lastInArray(c *chronicle.Compartment) string {
 	last, at := c.EndKey(), -1
 	for _, key := range c.Keys {
@@ -309,8 +314,9 @@ func (s *array) lastInArray(c *chronicle.Compartment) string {
 // not apply to the newest prompt while the model is answering it.
 const pinnedShare = 20
 
-// The newest prompt stays until the model has answered it, because otherwise the model could not read its task. After
-// the answer, this prompt and the prompt before it stay if they are small.
+// pinned looks at the two newest prompts, and returns those that stay on the wire although the head covers them. The
+// prompt that the model is answering always stays, because it is the model's task. Any other prompt stays only if it is
+// small.
 func (s *content) pinned(covered int, r Readings) (pinned [frozen.MaxPinned]string) {
 	limit := r.LimitTokens
 	if limit <= 0 {
@@ -365,8 +371,8 @@ func (s *content) changeTo(next frozen.Head, keys frozen.Keys) headChange {
 	return c
 }
 
-// freedByHead returns the tokens that the change removes from the first n messages, in the host's count, and separately
-// the thinking.
+// freedByHead returns by how many tokens the change shortens the head and the first n messages, in the host's count. It
+// returns the removed thinking separately.
 func (s *content) freedByHead(c headChange, n int) (freed, thinking int) {
 	if c.head == nil {
 		return 0, 0
@@ -406,7 +412,7 @@ func unseen(h *History, head frozen.Head) []chronicle.Memory {
 	})
 }
 
-// idList writes ids as "3,7". As a string, the list can be compared with ==, so two heads can be, too.
+// idList formats ids as "3,7". A frozen.Head stores the list as a string, so that two heads can be compared with ==.
 func idList(ids []int64) string {
 	words := make([]string, len(ids))
 	for i, id := range ids {

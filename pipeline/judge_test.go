@@ -41,7 +41,8 @@ func (w *world) sendTo(j *judge.Judge, name string) {
 	raw, wire := w.arrays()
 	profile := w.readings.Profile // the profile of the real provider; the wire may have been rendered for another profile
 	c := judge.Case{Name: name, Profile: profile, Raw: raw, Wire: wire}
-	// Pi's shim puts the breakpoint into the finished request, which the judge does not see.
+	// Pi's shim puts the breakpoint into the finished request, which the judge does not see. So
+	// Marked is set only for OpenCode 1.
 	if w.session.State.Head.Exists() && w.session.breakpoint() != transcript.NoBreakpoint && w.isOpenCode1() {
 		c.Marked = history.Acknowledgement
 	}
@@ -61,7 +62,8 @@ func (w *world) sendTo(j *judge.Judge, name string) {
 	}
 }
 
-// If the harness's own request breaks a rule, the wire may break this rule, too.
+// The judge checks the wires of random sessions. If the harness's own request already breaks a rule,
+// the wire may break this rule, too.
 func TestJudgeRandomSessions(t *testing.T) {
 	bothCodecs(t, judgeRandomSessions)
 }
@@ -114,7 +116,7 @@ func TestJudgeStories(t *testing.T) {
 	j.Check(t)
 }
 
-// A softTB ends only the current random session on a failure, and not the test.
+// If a random session fails, a softTB ends only this session, and not the whole test.
 type softTB struct{ testing.TB }
 
 type failed string
@@ -188,7 +190,7 @@ func (h *wildLife) anyModel() string {
 	return models[h.IntN(len(models))]
 }
 
-// On Bedrock, the model must be a Claude model, because no other model there can cache.
+// On Bedrock, only Claude models can cache, so the model must be one of them.
 func modelID(provider string) string {
 	if provider == "amazon-bedrock" {
 		return "anthropic.claude"
@@ -259,7 +261,7 @@ func (h *wildLife) step() {
 	}
 }
 
-// Half of the new summaries come with a flush, because they would otherwise wait too long for a bust.
+// Half of the new summaries come with a flush. Without it, a summary would wait too long for a bust.
 func (h *wildLife) publish() {
 	if h.w.readings.History == nil {
 		return

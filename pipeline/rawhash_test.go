@@ -111,7 +111,7 @@ func drawMessage(t *rapid.T, role string, parts []obj) mjson.Value {
 	return raw
 }
 
-// The values come from small sets, so that two drawn parts are often equal.
+// drawPart draws its values from small sets, so that two drawn parts are often equal.
 func drawPart(t *rapid.T) obj {
 	p := obj{"type": rapid.SampledFrom([]string{"text", "text", "reasoning", "tool", "tool", "tool", "file", "step-start", "compaction", "new"}).Draw(t, "type")}
 	if id := rapid.SampledFrom([]string{"p1", "p1", "p2", ""}).Draw(t, "id"); id != "" {

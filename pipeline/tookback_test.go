@@ -12,7 +12,7 @@ import (
 )
 
 // At the step limit, OpenCode 2 adds a message to a single request. The bug: the next request did not have this
-// message, so the host assumed a revert of the prompt, and ignored the provider's refusal.
+// message, so the host believed that the user had reverted the prompt, and ignored the provider's refusal.
 func TestMessageWithoutIDIsNotTakenBack(t *testing.T) {
 	prompt := json.Value(`{"id":"msg_1","message":{"id":"msg_1","role":"user","content":[{"type":"text","text":"go on"}],"metadata":{}}}`)
 	limit := json.Value(`{"id":"assistant-after-msg_1","message":{"role":"assistant","content":[{"type":"text","text":"Use no more tools."}]}}`)
@@ -62,8 +62,8 @@ func TestDroppedPromptComesBackWhenItIsTheNewestAgain(t *testing.T) {
 	})
 }
 
-// While the model answers a long prompt, the prompt is pinned. Afterwards it is not. If the user goes back into the
-// turn of this prompt, it must be pinned again.
+// While the model answers a long prompt, the prompt is pinned. Afterwards, it is not. If the user then reverts to a
+// point within the turn of this prompt, it must be pinned again.
 func TestCoveredPromptIsPinnedWhenItIsTheNewestAgain(t *testing.T) {
 	bothCodecs(t, func(t *testing.T, codec transcript.Codec) {
 		w := newWorldOf(t, codec, true, 1)

@@ -79,7 +79,7 @@ func (p *peer) call(ctx context.Context, timeout time.Duration, method string, p
 	return whileWaiting(ctx, func() error { return p.ask(ctx, method, params, result) })
 }
 
-// ask ends when the shim answers, when ctx ends, or when the shim closes its output.
+// ask returns when the shim answers, when ctx ends, or when the shim closes its output.
 func (p *peer) ask(ctx context.Context, method string, params, result any) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

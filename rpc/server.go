@@ -19,7 +19,7 @@ import (
 type Options struct {
 	Log   *slog.Logger // nil discards the log
 	Clock clock.Clock  // nil is the machine's clock
-	// If a connection or the server ends, calls in flight may run on for the time Grace. 0 means 5 s.
+	// Grace is how long calls in flight may still run after their connection or the server has ended. 0 means 5 s.
 	Grace time.Duration
 }
 
@@ -65,8 +65,8 @@ func NewServer(p Provider, o Options) *Server {
 	}
 }
 
-// ServeConn serves one connection. It returns if the other end closes the connection or asks for shutdown, or if ctx
-// ends. Calls in flight have the grace period to finish, and their answers are written before rwc is closed.
+// ServeConn serves one connection. It returns when the other end closes the connection or asks for shutdown, or when
+// ctx ends. Calls in flight have the grace period to finish, and their answers are written before rwc is closed.
 func (s *Server) ServeConn(ctx context.Context, rwc io.ReadWriteCloser) {
 	c := newConn(ctx, s, rwc)
 	defer s.remove(c)
@@ -84,7 +84,7 @@ func (s *Server) ServeConn(ctx context.Context, rwc io.ReadWriteCloser) {
 	within(time.Second, written)
 }
 
-// await waits until the connection must end. A client that has sent a message may stay as long as it wants.
+// await waits until the connection must end. Once a client has sent a message, it may stay as long as it wants.
 func (s *Server) await(ctx context.Context, c *conn) {
 	limit := silenceTimeout
 	if c.refusal != nil {
@@ -138,22 +138,24 @@ func stopCause(p schema.ShutdownParams) string {
 	return fmt.Sprintf("release %s takes the place of %s", p.Version, Version)
 }
 
-// Each harness process has one connection, and each `status --watch` has one. A program that opens connections in a
-// loop must not use up the file descriptors of the host.
+// maxConns is more than a user needs: each harness process has one connection, and so has each `status --watch`. But
+// a program that opens connections in a loop must not use up the file descriptors of the host.
 const maxConns = 256
 
 // A refused connection stays open for this time, so that its client can read the reason.
 const refusalTimeout = 5 * time.Second
 
-// A client sends its first message at once. If it is silent for this time, its program hangs. The time is longer than
-// stallTimeout, which ends a connection within its first message, and logs why.
+// silenceTimeout is how long a new client may send nothing. A working client sends its first message at once, so a
+// client that is silent for this time hangs. The timeout is longer than stallTimeout, which ends a connection that
+// stalls within its first message, and logs the reason.
 const silenceTimeout = 2 * stallTimeout
 
-// A client initializes at once. If there are too many connections, the server may close one that has not initialized
-// after this time.
+// A working client initializes at once. If there are too many connections, the server may close one that has not
+// initialized within this time.
 const initializeTimeout = 5 * time.Second
 
-// If there are too many connections, add closes the oldest one that should have initialized, or refuses c.
+// add registers a connection. If there are too many, it closes the oldest one that should have initialized by now. If
+// there is no such connection, it refuses c.
 func (s *Server) add(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -21,16 +21,17 @@ type Inheritance struct {
 	Compartments []chronicle.Compartment
 }
 
-// All forks of a session begin with the same messages, so all could be the original. Only those with the most recent
-// passes are examined.
+// All forks of a session begin with the same messages, so each of them could be the original of a new fork. Only the
+// maxOriginals sessions with the most recent passes are examined.
 const maxOriginals = 8
 
 //go:embed query/originals.sql
 var originalsSQL string
 
-// Originals returns the sessions of the directory that may be the original of copied, because they have a unit with the
-// fingerprint. If another harness has a session with the same id, that session comes first, because OpenCode 2
-// continues the sessions of version 1 under their ids. The others follow, most recent pass first.
+// Originals returns the sessions of the directory that may be the original of the session `copied`, because they have a
+// unit with this fingerprint. Another harness may have a session with the same id. That session comes first, because
+// OpenCode 2 continues the sessions of version 1 under their ids. The other sessions follow, beginning with the most
+// recent pass.
 func (s *Store) Originals(ctx context.Context, copied Key, directory string, fingerprint int64) ([]Key, error) {
 	var keys []Key
 	err := s.View(ctx, func(c *sqlite3.Conn) error {
@@ -56,8 +57,8 @@ func inherit(tx *database.Tx, key Key, from *Inheritance, now int64) error {
 	return inheritHistory(tx, key, from, now)
 }
 
-// The compartments of the fork get generation 0. If the head has to be folded again, it gets generation -1, so that
-// Load sets Refold.
+// inheritHistory gives the fork's compartments generation 0. If the head has to be folded again, it gives the head
+// generation -1, so that Load sets Refold.
 func inheritHistory(tx *database.Tx, key Key, from *Inheritance, now int64) error {
 	if from.Head == nil && len(from.Compartments) == 0 {
 		return nil

@@ -27,7 +27,7 @@ type HistoryRow struct {
 	// the marker that is set. Both hold the caller's JSON, or "".
 	PendingMarker, AppliedMarker string
 
-	// Publishes counts all publications. Extracted counts the publications without a model.
+	// Publishes counts all publications. Extracted counts only the extracts, which no model has written.
 	Publishes, Extracted int
 
 	// Staged is the unfinished recomp, or nil.
@@ -115,7 +115,8 @@ func readHistory(s *sqlite3.Stmt) HistoryRow {
 	return r
 }
 
-// If the session is unknown, ensureHistory does nothing, so that a late run cannot bring a deleted session back.
+// ensureHistory creates the row of a session's historian if it is missing. If the session is unknown, ensureHistory
+// does nothing, so that a late run cannot bring a deleted session back.
 func ensureHistory(tx *database.Tx, key Key) error {
 	_, err := tx.Exec(`
 		INSERT INTO histories (harness, session_id)

@@ -15,16 +15,18 @@ type PassCommit struct {
 	// Session is the session's row after the pass. Only the fields that SessionRow lists for CommitPass are written.
 	Session SessionRow
 	Units   []UnitRow // new units, and all units that could not be stored before
-	// CommitPass deletes the edits of Restored tags before it stores Edits. The user no longer keeps Released tags.
+	// Restored lists the tags whose edits CommitPass deletes before it stores Edits. Released lists the tags that the
+	// user no longer keeps.
 	Restored, Released []int
 	Edits              []EditRow
 	Drained            []int // tags of queued drops that the pass has carried out or discarded
 	// Stamped holds new fingerprints of units, by tag.
 	Stamped map[int]int64
-	// Inherited is what a fork takes over from its original, in addition to units and edits, or nil.
+	// If the session is a fork that takes over the state of its original, Inherited holds this state, except the units
+	// and edits, which are in Units and Edits. Otherwise, it is nil.
 	Inherited *Inheritance
-	// Thinking records to which prompts the thinking of messages is newly bound. LostThinking names messages whose
-	// thinking the pass invalidated.
+	// Thinking records the prompt to which the thinking of a message is bound, for each newly known binding.
+	// LostThinking lists the messages whose thinking the pass has made invalid.
 	Thinking     []ThinkingRow
 	LostThinking []string
 	// If Nudge is not nil, it replaces the record of reminders.
@@ -36,7 +38,7 @@ type PassCommit struct {
 	// If Head is not nil, it replaces the session's head.
 	Head *HeadRow
 	// Removals are the tokens that the pass has removed. Rereads are removed units that the model has now read again.
-	// If content was removed before the pass RereadSince, its reread is ignored.
+	// A reread is ignored if its content was removed before the pass RereadSince.
 	Removals    []RemovalRow
 	Rereads     []RereadRow
 	RereadSince int
@@ -44,7 +46,8 @@ type PassCommit struct {
 	FlushDone bool
 	// RoomMade clears the overflow, because the pass has freed space, or the user has reverted the refused prompt.
 	RoomMade bool
-	// SystemSent clears the pending system prompt, because the pass's request is sent with it.
+	// SystemSent clears the mark that a system prompt is pending, because the request of this pass contains the
+	// prompt.
 	SystemSent bool
 	Pass       PassRow // its Usage is ignored, because SaveUsage stores it
 }
@@ -160,8 +163,8 @@ func (s *Store) insertUnits(tx *database.Tx, key Key, units []UnitRow) error {
 	return deleteStrayDrops(tx, key)
 }
 
-// For the deletion, SQLite would always build a table in memory. Most sessions have no drop, so deleteStrayDrops first
-// looks for a drop.
+// SQLite builds a table in memory for this deletion even if there is nothing to delete. Most sessions have no queued
+// drop, so deleteStrayDrops first looks for one.
 func deleteStrayDrops(tx *database.Tx, key Key) error {
 	hasDrops, err := tx.Exists(dropSelectSQL, key.Harness, key.Session)
 	if err == nil && hasDrops {

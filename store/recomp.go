@@ -20,8 +20,8 @@ type Staging struct {
 	Compartments []chronicle.Compartment
 }
 
-// SaveStaging replaces the staged compartments of a session. holder must hold the lease. The errors are
-// work.ErrLeaseLost and work.ErrStale.
+// SaveStaging replaces the staged compartments of a session. holder must hold the lease. It fails with
+// work.ErrLeaseLost or work.ErrStale.
 func (s *History) SaveStaging(ctx context.Context, key Key, holder string, st Staging) error {
 	err := s.db.Update(ctx, func(tx *database.Tx) error {
 		now, last := s.db.Clock.Now(), st.End

@@ -23,13 +23,15 @@ type UnitRow struct {
 	// InputBytes and InputTokens are the size of the tool call's arguments.
 	InputBytes  int
 	InputTokens int
-	// GapSeconds is the pause that the unit's message shows, or 0.
+	// GapSeconds is the length of the pause that a mark in front of the unit's message shows. It is 0 if there is no
+	// mark.
 	GapSeconds int
 	// Note is the host's text at the end of the content, or "".
 	Note string
 	// A unit and its copy in a fork have the same Fingerprint. 0 means unknown.
 	Fingerprint int64
-	// Typed is the line that the user typed in place of a command's template, or "".
+	// If the user typed a command, the harness replaced the typed line with the command's template. Typed is then
+	// this line, for example "/review main". Otherwise, it is "".
 	Typed string
 	// Kept is when the user asked to keep the content, in Unix ms, or 0.
 	Kept int64
@@ -67,7 +69,7 @@ func readUnits(c *sqlite3.Conn, key Key, expected int) ([]UnitRow, error) {
 //go:embed query/typed_select.sql
 var typedSelectSQL string
 
-// Typed returns the lines that the user typed in place of command templates, by message key.
+// Typed returns the command lines that the user typed and that the harness replaced with templates, by message key.
 func (s *Store) Typed(ctx context.Context, key Key) (lines map[string]string, err error) {
 	err = s.View(ctx, func(c *sqlite3.Conn) error {
 		lines, err = (&Browser{c}).Typed(key)

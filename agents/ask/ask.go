@@ -10,8 +10,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/tokens"
 )
 
-// An Asker runs a hidden agent on one prompt. If ctx ends, Ask stops the agent in the harness and then returns soon.
-// Classify returns the kind of an error that is not an *Error.
+// An Asker runs a hidden agent on one prompt. If ctx ends, Ask stops the agent in the harness and then returns soon. If
+// Ask returns an error that is not an *Error, Classify finds its kind.
 type Asker interface {
 	Ask(ctx context.Context, r Request) (Answer, error)
 }
@@ -56,7 +56,8 @@ func (u Usage) Plus(v Usage) Usage {
 // mostTokens is more than any real question has. The limit keeps sums and prices from overflowing.
 const mostTokens = 100_000_000
 
-// Bounded limits each count to the range from 0 to mostTokens. The budget would book a negative count as a gain.
+// Bounded limits each count to the range from 0 to mostTokens. Otherwise, the budget would book a negative count as a
+// gain.
 func (u Usage) Bounded() Usage {
 	for _, n := range []*int{&u.Input, &u.CacheRead, &u.CacheWrite, &u.Output} {
 		*n = min(max(0, *n), mostTokens)
@@ -64,9 +65,9 @@ func (u Usage) Bounded() Usage {
 	return u
 }
 
-// OrCounted replaces a reported count that is less than half of the host's count. Some providers and proxies report 0
-// tokens, so a question would seem free, and the host could repeat the question without end. A provider may count fewer
-// tokens than the host, but not less than half as many.
+// OrCounted replaces a reported count with the host's own count if the reported count is less than half of the host's
+// count. Some providers and proxies report 0 tokens. The question would then seem free, and the host could repeat it
+// without end. A provider may well count fewer tokens than the host, but never less than half as many.
 func (u Usage) OrCounted(r Request, text string) Usage {
 	u = u.Bounded()
 	if asked := r.Tokens(); 2*(u.Input+u.CacheRead+u.CacheWrite) < asked {
@@ -83,9 +84,10 @@ func (r Request) Tokens() int { return tokens.Count(r.System) + tokens.Count(r.P
 
 var errTimeout = errors.New("the agent did not answer in time")
 
-// Once asks one question, for at most r.Timeout. If the harness does not know the model and suggests another, Once asks
-// the suggested model, but no third one. Every failure is an *Error: of kind Aborted if ctx was cancelled, of kind
-// TimedOut if a deadline has passed. With a failure, Once also returns the usage that the harness reported.
+// Once asks one question, for at most r.Timeout. If the harness does not know the model and suggests another one, Once
+// asks that model, but it follows no second suggestion. Every failure is an *Error. Its kind is Aborted if ctx was
+// cancelled, and TimedOut if a deadline has passed. Even with a failure, Once returns the usage that the harness
+// reported.
 func Once(ctx context.Context, a Asker, r Request) (Answer, error) {
 	answer, err := bounded(ctx, a, r)
 	var failed *Error
@@ -112,8 +114,8 @@ func bounded(ctx context.Context, a Asker, r Request) (Answer, error) {
 	return answer, failure(ctx, bound, r, err)
 }
 
-// If ctx or bound has ended, failure ignores err, because a harness may report a cancelled question in other words, for
-// example "socket closed".
+// failure makes the *Error for a failed question. If ctx or bound has ended, it ignores err, because a harness may
+// report a cancelled question in other words, for example "socket closed".
 func failure(ctx, bound context.Context, r Request, err error) error {
 	switch {
 	case ctx.Err() != nil:

@@ -32,7 +32,7 @@ const (
 	ToolErrorAnchor AnchorKind = "tool error"
 )
 
-// anchorKinds holds, for each kind, the weight of an anchor in the score, and the maximum number of anchors. The
+// anchorKinds holds, for each kind, how much one anchor weighs in the score, and how many anchors are kept. The
 // weights rank the losses: a lost symbol can be found again in the code, but a lost rule of the user cannot. The
 // maximum keeps one kind, such as the numbers of a long listing, from outweighing all others.
 var anchorKinds = map[AnchorKind]struct{ weight, most int }{
@@ -66,8 +66,9 @@ const (
 	maxSentence    = 400       // bytes; longer sentences are pasted text
 )
 
-// Anchors extracts the anchors of messages, sorted by weight, ordinal and text. From tool outputs and texts of other
-// authors, it takes only error lines: the paths of one long listing would crowd out all other anchors.
+// Anchors extracts the anchors of messages, sorted by weight, ordinal and text. In tool outputs, and in texts that
+// the message's author has not written, it looks only for error lines, because the paths of one long listing would
+// crowd out all other anchors.
 func Anchors(messages []Message) []Anchor {
 	c := newCollector()
 	for i := range messages {
@@ -90,7 +91,7 @@ type collector struct {
 	count map[AnchorKind]int
 	// texts and outputs are the bytes that may still be searched.
 	texts, outputs int
-	// Logs repeat their lines, so searched lines are kept.
+	// The map `lines` holds the lines that were already searched. Logs repeat their lines, so this saves time.
 	lines map[string]bool
 }
 
@@ -98,7 +99,8 @@ func newCollector() collector {
 	return collector{seen: map[string]bool{}, lines: map[string]bool{}, count: map[AnchorKind]int{}, texts: scannedTexts, outputs: scannedOutputs}
 }
 
-// isFull reports whether the search for a kind can be skipped.
+// isFull reports whether a kind already has its maximum number of anchors, so that the search for more can be
+// skipped.
 func (c *collector) isFull(kind AnchorKind) bool { return c.count[kind] >= anchorKinds[kind].most }
 
 func (c *collector) add(kind AnchorKind, text string, ordinal int) {
@@ -119,7 +121,7 @@ func (c *collector) add(kind AnchorKind, text string, ordinal int) {
 }
 
 // scan returns the first and last part of a long text, because an error message is usually at one end of an output.
-// left counts down the bytes that may still be searched.
+// `left` is the number of bytes that may still be searched. scan subtracts the bytes that it returns.
 func scan(text string, left *int) string {
 	if len(text) > scannedText {
 		text = text[:scannedText/2] + "\n" + text[len(text)-scannedText/2:]
@@ -195,8 +197,8 @@ func (c *collector) errors(kind AnchorKind, text string, ordinal int) {
 	}
 }
 
-// Outputs have thousands of lines and few errors. The pattern errorLine is slow, so isErrorLine first looks for parts
-// of its words.
+// An output can have thousands of lines and few errors, and matching errorLine is slow. So isErrorLine first looks
+// for fragments of error words, which is fast.
 func isErrorLine(line string) bool {
 	return (terms.MayBeFailure(line) || errorCode().MatchString(line)) && errorLine().MatchString(line)
 }
@@ -212,7 +214,8 @@ func (c *collector) words(text string, ordinal int) {
 	c.matches(SymbolAnchor, symbol(), text, ordinal)
 }
 
-// The pattern may have several groups, but only one of them has text in a match.
+// matches adds each match of the pattern as an anchor. If the pattern has several groups, only one of them is
+// non-empty in a match.
 func (c *collector) matches(kind AnchorKind, pattern *regexp.Regexp, text string, ordinal int) {
 	if c.isFull(kind) {
 		return
@@ -240,7 +243,7 @@ func (c *collector) paths(word string, ordinal int) {
 	}
 }
 
-// isInPath reports whether the pattern of paths can match a character.
+// isInPath reports whether r can be part of a path, according to the pattern of paths.
 func isInPath(r rune) bool {
 	return r < utf8.RuneSelf && (isWord(r) || strings.ContainsRune(`@.+-/\:~`, r))
 }

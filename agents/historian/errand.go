@@ -38,9 +38,9 @@ type ErrandResult struct {
 }
 
 // RunErrand runs the historian over a range, chunk by chunk. If no model gives a valid answer, RunErrand tries a
-// shorter chunk, with half the budget, and stops if a shorter chunk cannot help. It writes no extractive compartments:
-// such a poor summary is better than none only in an emergency. If a port fails or ctx ends, RunErrand returns an
-// error, and saved results stay saved.
+// shorter chunk, with half the budget. If a shorter chunk cannot help, it stops. It writes no extractive compartments,
+// because such a poor summary is better than none only in an emergency. If a port fails or ctx ends, RunErrand returns
+// an error. Results that were saved before stay saved.
 func RunErrand(ctx context.Context, j Errand, p ErrandPorts) (ErrandResult, error) {
 	r := progress{job: &j, ports: &p, budget: j.Budget, failedAt: j.Range.End + 1, references: j.Job.References}
 	r.done.Next = j.Range.Start
@@ -63,7 +63,8 @@ type progress struct {
 	failedAt int
 }
 
-// step summarises one chunk. If no answer is valid, step shortens the next chunk or sets the problem.
+// step summarises one chunk. If no answer is valid, step either makes the next chunk shorter or ends the errand by
+// setting its problem.
 func (r *progress) step(ctx context.Context) error {
 	job := r.job.Job
 	job.KeepLast, job.References = true, r.references
@@ -114,7 +115,8 @@ func (r *progress) save(ctx context.Context, res Result) error {
 // minBudget is the smallest budget of a chunk, in tokens.
 const minBudget = 20
 
-// HalveBudget returns half the budget of a chunk. If the budget cannot become smaller, it returns false.
+// HalveBudget returns half the budget of a chunk, but at least minBudget. If the budget cannot become smaller, the
+// second result is false.
 func HalveBudget(budget int) (int, bool) {
 	half := max(minBudget, budget/2)
 	return half, half < budget

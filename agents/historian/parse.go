@@ -103,7 +103,8 @@ func clean(text string) string {
 	}, strings.ToValidUTF8(text, ""))
 }
 
-// Some models reason before the answer, and write a first attempt at the compartments into the reasoning.
+// withoutThinking removes the reasoning that some models write before the answer. The reasoning can contain a first
+// attempt at the compartments, which must not be parsed.
 func withoutThinking(answer string) string {
 	trimmed := strings.TrimSpace(answer)
 	if !strings.HasPrefix(trimmed, "<think>") {
@@ -303,7 +304,7 @@ func ordinal(text string) (int, bool) {
 	return int(n), true
 }
 
-// importance clamps digits to 1..100. Any other text gives the default.
+// importance reads a number and clamps it to 1..100. For any other text, it returns the default.
 func importance(text string) int {
 	if text == "" || strings.Trim(text, "0123456789") != "" {
 		return defaultImportance
@@ -317,7 +318,7 @@ func importance(text string) int {
 
 var episodes = [...]string{"bug", "feature", "release", "refactor", "infra", "design", "investigation", "docs"}
 
-// episode returns only the known kinds of a list such as "bug,docs".
+// episode keeps only the known kinds from a list such as "bug,docs".
 func episode(list string) string {
 	var known []string
 	for kind := range strings.SplitSeq(strings.ToLower(list), ",") {
@@ -329,9 +330,9 @@ func episode(list string) string {
 	return strings.Join(known, ",")
 }
 
-// A tier ends at the next tag of any tier, so a wrong closing tag does no harm. A missing second or third tier gets the
-// text of the tier before. A missing first tier gets the text of the first tier with text. A missing fourth tier stays
-// empty.
+// tiers returns the texts of the four tiers. A tier ends at the next tag of any tier, so a wrong closing tag does no
+// harm. If the first tier is missing, it gets the first text that any tier has. If the second or third tier is missing,
+// it gets the text of the tier before it. If the fourth tier is missing, it stays empty.
 func tiers(body string) (tiers [4]string) {
 	tags := tierTag().FindAllStringSubmatchIndex(body, -1)
 	seen := [4]bool{}

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// maxPromises limits the sentences of a chunk that the question shows as possible promises, and maxOpen the earlier
-	// promises. If there are more, the question shows the newest.
+	// maxPromises limits how many sentences of a chunk the question shows as possible promises. maxOpen limits how many
+	// earlier promises it shows. If there are more, the question shows the newest.
 	maxPromises = 16
 	maxOpen     = 40
 	// A sentence with more bytes is pasted text.
@@ -31,9 +31,9 @@ type saying struct {
 	chronicle.Range
 }
 
-// promises returns the sentences of a chunk that may be promises, oldest first. It reads the text of the chunk, because
-// a run whose model fails never reads the raw messages. The answer chooses sentences by number, and confirmItems looks
-// for them in the raw messages.
+// promises returns the sentences of a chunk that may be promises, oldest first. It reads the text of the chunk and not
+// the raw messages, because a run whose model fails never needs the raw messages. The answer chooses sentences by
+// number, and confirmItems looks for the chosen ones in the raw messages.
 func (j *Job) promises() (found []saying) {
 	if j.WithoutFacts {
 		return nil
@@ -66,7 +66,8 @@ var (
 	})
 )
 
-// A saying is a promise only if the user typed its words in messages, or if the agent wrote them outside a quotation.
+// The method `in` looks for the saying in raw messages. The saying is a promise only if the user typed its words, or if
+// the agent wrote them outside a quotation.
 func (s saying) in(messages []Message) (p chronicle.Promise, ok bool) {
 	role := User
 	if s.by == chronicle.ByAgent {
@@ -88,8 +89,8 @@ func (s saying) in(messages []Message) (p chronicle.Promise, ok bool) {
 	return p, false
 }
 
-// If isPromise accepts a sentence that is not a promise, the historian does not choose the sentence, so little harm is
-// done.
+// isPromise may accept a sentence that is not a promise. This does little harm, because the historian then does not
+// choose the sentence.
 func isPromise(sentence string) bool {
 	return !strings.HasSuffix(sentence, "?") && promiseWords().MatchString(sentence)
 }
@@ -142,8 +143,8 @@ var (
 	})
 )
 
-// The line "* 3" chooses sentence 3 of the question. The line "* open 12 done [45]" closes promise 12, because of
-// message 45.
+// parseItems reads what the answer says about promises. The line "* 3" chooses sentence 3 of the question. The line "*
+// open 12 done [45]" closes promise 12, because of message 45.
 func (d *Draft) parseItems(text string) {
 	for _, line := range bullets(text) {
 		line = strings.ToLower(line)
@@ -160,9 +161,9 @@ func (d *Draft) parseItems(text string) {
 	}
 }
 
-// confirmItems accepts a chosen sentence only if the raw messages contain it. The answer can close a promise only if
-// the question showed it, and must name a message of the chunk in which the user or the agent says something. Only a
-// message of the user can withdraw a promise of the user.
+// confirmItems accepts a chosen sentence only if the raw messages contain it. It accepts that a promise is closed only
+// if the question showed this promise, and if the answer names a message of the chunk in which the user or the agent
+// says something. Only a message of the user can withdraw a promise of the user.
 func (c *candidate) confirmItems(j *Job) {
 	raw := j.Raw()
 	for i, s := range j.promises() {

@@ -32,7 +32,7 @@ type Job struct {
 // A Hit is a result of a search. About describes its source, for example "user, message 12 of this session".
 type Hit struct{ About, Text string }
 
-// A Finding is what the model found in one hit. It has passed the rules.
+// A Finding is what the model found in one hit. It has passed the checks in rules.go.
 type Finding struct {
 	Hit  int // its index in the hits of the job's search
 	Text string
@@ -50,11 +50,13 @@ type Result struct {
 const (
 	maxQueries  = 3
 	maxFindings = 5
-	// maxWords, maxHit and maxHits limit the user's words, one result and all results in a question, in bytes.
+	// These limits are in bytes: maxWords for the user's words, maxHit for one result, and maxHits for all
+	// results in a question.
 	maxWords = 4_000
 	maxHit   = 2_000
 	maxHits  = 20_000
-	// thinking and longest are the tokens that MaxOutput allows for thinking, and for the answer itself.
+	// MaxOutput is the sum of these two numbers of tokens: `thinking` is for the model's thinking, and
+	// `longest` is for the answer itself.
 	thinking = 2_000
 	longest  = 1_000
 )
@@ -139,7 +141,8 @@ func (r *Result) question(ctx context.Context, a ask.Asker, j Job, system string
 	return withoutThinking(answer.Text), nil
 }
 
-// Words and hits are data: a text cannot close its element.
+// promptOf writes the question. The words and the hits are data, so they are escaped. Otherwise, a text could
+// close its element.
 func promptOf(words string, hits []Hit) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<words>%s</words>\n", html.EscapeString(cut(words, maxWords)))

@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// TestScripts runs the scripts in testdata/script. The command line is real, the host is a fake.
+// TestScripts runs the scripts in testdata/script. The command line is real, but the host is a fake.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",

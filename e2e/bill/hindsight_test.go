@@ -34,7 +34,8 @@ func TestBlocksOfTheConversation(t *testing.T) {
 
 // Each of six requests adds 50 tokens, after a system prompt of 1,000. After request 2, the model asks to drop tag 1,
 // but only request 6 removes its 49 tokens. So the provider writes all later tokens again: 1 + 4 x 50. A removal in
-// request 3 would have written 1 + 50 tokens, and saved three requests the reading of 49 tokens.
+// request 3 would have made the provider write only 1 + 50 tokens, and three requests would not have had to read the 49
+// tokens.
 func TestLookerFindsABetterBustTime(t *testing.T) {
 	const requests = 6
 	p := schema.Price{Fresh: 1e6, Write: 1e6, Read: 0.5e6}

@@ -71,7 +71,7 @@ func TestUsageByOpenAI(t *testing.T) {
 	}
 }
 
-// magicctx must derive the same route from the model as the simulated provider uses.
+// From the model, magicctx must derive the same route that the simulated provider uses.
 func TestModelsAreOfTheirRoute(t *testing.T) {
 	for _, by := range []billed{byAnthropic, byOpenAI} {
 		provider, id, _ := strings.Cut(by.model, "/")

@@ -62,7 +62,7 @@ func (s *scene) explained(status string, findings ...string) {
 	}
 }
 
-// status and doctor wait for a program that hangs. So meanwhile runs do at the same time.
+// meanwhile calls `do` while status and doctor are waiting for a program that hangs.
 func (s *scene) meanwhile(do func(), status string, findings ...string) {
 	s.t.Helper()
 	var asked sync.WaitGroup

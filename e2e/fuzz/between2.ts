@@ -14,8 +14,8 @@ const weights = {
 
 export async function between2(world: World, two: OpenCode2, random: Random): Promise<void> {
   const { session } = world
-  // The beta does not report the times of messages. So the host recognises no fork, and a reloaded plugin no old
-  // message.
+  // The beta does not report the times of messages. So the host cannot recognise a fork, and a reloaded plugin
+  // cannot recognise old messages.
   const what = random.weighted(two.isBeta ? { ...weights, fork: 0, reload: 0 } : weights) // on the beta, a new instance learns nothing of older messages
   if (what !== "nothing") world.note(what)
   switch (what) {
@@ -91,7 +91,7 @@ export function instructions(world: World): string {
   return `Today's date: ${new Date(world.machine.now()).toDateString()}\nInstructions from: AGENTS.md, version ${world.instructions}`
 }
 
-/** If the instructions have changed, OpenCode tells the model before a step. */
+/** If the instructions have changed, OpenCode tells the model before the next step. */
 export function update(world: World, random: Random): void {
   const { session } = world
   const now = instructions(world)
@@ -132,7 +132,10 @@ export async function compact(world: World, two: OpenCode2, random: Random): Pro
   world.plugin.tell("session.compacted", { sessionID: session.id })
 }
 
-/** Sends a request that keeps the cached prefix alive. It must begin with the last request. */
+/**
+ * Sends a request that only keeps the cached prefix alive. It must begin with the same messages as the last
+ * request.
+ */
 async function warm(world: World, two: OpenCode2): Promise<void> {
   if (world.session.rows.length === 0) return
   const { turns, raw, system } = await two.warm(world.session)

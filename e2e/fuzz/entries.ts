@@ -41,7 +41,7 @@ export interface EntryPart {
 }
 
 
-/** An array before the hook, and for each entry the message that it was made from. */
+/** The array that the hook gets, with the message from which each entry was made. */
 export interface Raw {
   entries: Entry[]
   owners: Map<Entry, Message>
@@ -82,7 +82,7 @@ export function checkpoint(summary: string, recent: string): string {
   return `<conversation-checkpoint>\nThe following is a summary and serialized record of earlier conversation.\n\n<summary>\n${summary}\n</summary>${end}\n</conversation-checkpoint>`
 }
 
-/** An answer becomes one entry, and each result of its calls another. */
+/** Converts a message to entries. An answer becomes one entry, and each result of its calls becomes a further entry. */
 function entriesOf({ info, parts }: Message, model: Model, isBeta: boolean): Entry[] {
   const { id } = info
   if (info.kind === "limit") return [new Entry({ role: "assistant", content: parts.map(textOf) })]
@@ -186,7 +186,7 @@ export function textsOf({ type, value }: NonNullable<EntryPart["result"]>): stri
 
 const headIDs = ["magicctx-baseline", "magicctx-acknowledgement", "magicctx-delta"]
 
-/** An array after the hook, translated with the help of the array before it. */
+/** The array that the hook returns, translated back to messages. The translation needs the array that the hook got. */
 export interface Wire {
   messages: Message[]
   owners: Map<Entry, string>
@@ -248,15 +248,15 @@ function partsOf(entry: Entry, source: Message, raw: Raw): Part[] {
   const original = raw.first.get(source)!
   const used = new Set<string>()
   return entry.content.flatMap((part, i): Part | Part[] => {
-    // A patch that replaces a whole part removes the part's origin. If the number of parts is the same, the part at the
-    // same index is taken.
+    // If a patch replaces a whole part, the part loses its origin. If the entry still has the same number of parts, the
+    // origin of the part at the same index is used.
     const place = entry.content.length === original.content.length ? original.content[i]!.metadata?.origin : undefined
     const origin = part.metadata?.origin ?? (place !== undefined && !used.has(place) ? place : undefined)
     const was = source.parts.find(({ id }) => id === origin)
     if (origin) used.add(origin)
     if (!was) return { id: part.type === "effort" ? source.parts[0]!.id! : `extra-${i}`, type: part.type === "effort" ? "text" : part.type, text: part.text ?? part.effort ?? "" }
     if (part.type === "text") return { ...was, type: "text", text: part.text! }
-    // The result is a separate entry, so the call has none yet.
+    // The result of this call is in a separate entry, so the call itself has no result yet.
     if (part.providerExecuted) return part.type === "tool-result" ? [] : was
     if (part.type === "tool-call") return { ...was, state: { ...was.state!, input: part.input, ...("output" in was.state! && { output: "" }), ...("error" in was.state! && { error: "" }) } }
     return was

@@ -7,20 +7,25 @@ export interface Pass {
   bust: boolean
   bustCause: string
   size: number
-  /** In tokens: the rent of the removed content since the last bust, the price of the bust, the size of the content. */
+  /**
+   * These three are in tokens: the rent of the removed content since the last bust, the price of the bust, and the size
+   * of the removed content.
+   */
   rent: number
   cost: number
   removed: number
-  /** Whether the pass has sent another head than the pass before. */
+  /** Whether this pass sent a different head from the previous pass. */
   isNewHead: boolean
   /**
-   * Whether a prompt had been refused before this row was read. The judge may check the pass later, when another prompt
-   * has been accepted.
+   * Whether a prompt had already been refused when this row was read. By the time the judge checks the pass, another
+   * prompt may have been accepted, so that Happenings.refused is false again.
    */
   isAfterRefusal: boolean
 }
 
-/** What has happened in a session since its last good pass. A bust must be explained by it. */
+/**
+ * What has happened in a session since its last good pass. If a pass busts, one of these events must explain the bust.
+ */
 export interface Happenings {
   flush: boolean
   /** A prompt was refused, and no later answer has reported its usage yet. */
@@ -38,9 +43,9 @@ export interface Sizes {
   tokens: number
   /** The size that the host should expect before this pass changes anything. */
   expected: number
-  /** The same size if the head is gone. */
+  /** The expected size if the head is gone. */
   headless: number
-  /** The same size if messages that come back to a fork look as the original last sent them. */
+  /** The expected size if messages that come back to a fork look as the original session last sent them. */
   copied: number
   /** The expected sizes if an earlier head comes back with its branch. */
   returned: readonly number[]
@@ -114,7 +119,8 @@ export class Journal {
         break
       case "idle": {
         const idle = this.machine.now() - happened.lastUse
-        // Five minutes is the shortest cache life of any route. The two clocks may differ by a second.
+        // Five minutes is the shortest cache life of any route. The judge's clock and the host's clock may differ by a
+        // second.
         if (last && idle < 5 * 60_000 - 1000) lie(`the last use is ${Math.round(idle / 1000)} s ago`)
         break
       }
@@ -131,8 +137,8 @@ export class Journal {
         if (last && expected !== undefined && expected < 0.3 * window) report("false-pressure", `pass ${pass} busts for ${bustCause} and believes in ${size} tokens, where ${expected} are to be sent in a window of ${window}`)
         break
       case "system-changed":
-        // The host was late in the first request after the loss of its database, so the shim repeated an old system
-        // prompt. The new database does not contain it (-seed 730006).
+        // After the host had lost its database, it answered the first request too late, so the shim sent an old system
+        // prompt. The new database does not contain this prompt, so the next pass sees a change (-seed 730006).
         if (facts.hasLostDatabase && pass === 2) break
         if (!happened.systemChanged && last?.isSameSystem) lie("the system prompt is the same")
         break
@@ -147,11 +153,13 @@ export class Journal {
   }
 
   /**
-   * A bust for rent comes when the rent has reached the bust's lowest price since the last lump (docs/decisions.md).
-   * The journal contains only the price now, which is higher: content near the end of the prompt is cheap to remove at
-   * first. In all sessions so far, the price was at most five times the rent (-seed 4040427 in Pi). The price also
-   * includes new content of this request, which costs the same without a bust (-seed 4030214 in Pi). The
-   * prompt must become shorter. Two successive passes may both bust for rent only if the second shows a new summary
+   * A pass busts for rent when the rent reaches the lowest price that the bust has had since the last lump
+   * (docs/decisions.md). The journal contains only the price at the time of the bust. It is higher, because content is
+   * cheap to remove at first, when it is near the end of the prompt. In all sessions so far, it was at most five times
+   * the rent (-seed 4040427 in Pi). It also includes new content of this request, which costs the same without a bust
+   * (-seed 4030214 in Pi).
+   *
+   * The prompt must become shorter. Two successive passes may both bust for rent only if the second shows a new summary
    * and the first did not, because the messages that a summary could replace have a separate rent
    * (TestSummaryHasItsRentAfterABustForDrops, and -seed 3925169).
    */
@@ -159,7 +167,8 @@ export class Journal {
     const lie = (why: string) => report("cause-untrue", `pass ${pass} busts for rent, but ${why}`)
     if (rent < Math.floor((cost * (1 - fresh)) / 6)) lie(`it costs ${cost} tokens, and the rent is ${rent}`)
     if (pass === this.lastRent + 1 && (this.lastRentHadNewHead || !isNewHead)) lie("so did the pass before")
-    // Both numbers are estimates, which may be wrong by a factor of two.
+    // Each of the two numbers is an estimate that may be off by a factor of two, so they may differ by a factor of
+    // four.
     if (shrunk !== undefined && shrunk < removed / 4) lie(`it removes ${removed} tokens, and the prompt has ${shrunk} less`)
     this.lastRent = pass
     this.lastRentHadNewHead = isNewHead
@@ -170,22 +179,22 @@ export class Journal {
 export function checkSize(pass: Pass, { expected, headless, copied, returned, tokens }: Sizes, { report, happened, window }: Pick<Facts, "report" | "happened" | "window">): void {
   // Until the next usage, the host does not know that OpenCode has pruned outputs (-seed 700222).
   if (pass.size === 0 || happened.refused || happened.pruned) return
-  // A steady pass changes nothing, so its estimate must be near the sent size (tokens). For two other kinds of pass,
-  // this may be true, too. The first pass of a fork includes the original's edits in its estimate. After the loss of
-  // the database, each session's first pass may do so (-seed 700231). In the second kind, messages come back with their
-  // branch, or because a summary was removed.
+  // A steady pass changes nothing, so its estimate must be near the size that was sent (tokens). Two kinds of busting
+  // passes may also estimate the sent size. One is the first pass of a fork: its estimate already includes the edits of
+  // the original session. After the loss of the database, the first pass of any session may do the same (-seed 700231).
+  // The other is a pass in which messages come back, with their branch or because a summary was removed.
   const returns = pass.bustCause === "head-reverted" || pass.bustCause === "transcript-changed" || pass.verdict === "hard"
   const reals = pass.verdict === "steady" ? [tokens] : pass.pass === 1 || returns ? [expected, headless, tokens, ...returned] : [expected, copied, ...returned]
   const isNear = (real: number) => {
-    // If messages come back that were never in one prompt together, the prompt may be much larger than the window. The
-    // error of the estimate then does not matter (-seed 3916314). The first pass of a fork that frees space by force is
-    // similar (-seed 3917387, and -seed 4019243 in Pi).
+    // Messages may come back that were never in one prompt together. The prompt can then be much larger than the
+    // window, so an error of the estimate does not matter (-seed 3916314). The same is true of the first pass of a fork
+    // if it frees space by force (-seed 3917387, and -seed 4019243 in Pi).
     if (returns && pass.size > window && real > window) return true
     if (pass.pass === 1 && pass.cause === "force" && real > window) return true
     const [ratio, off] = [pass.size / real, Math.abs(pass.size - real)]
-    // If messages come back, the host adds up its estimates of all messages. It may not know the size of system prompt
-    // and tools (-seed 3800056 in Pi). After a change of the model, it may estimate this size too high, because the new
-    // model counts more tokens. The host then frees space too early, once (-seed 4017956 in Pi).
+    // When messages come back, the host adds up its estimates of all messages. It may not know the size of the system
+    // prompt and the tools (-seed 3800056 in Pi). After a change of the model, it may overestimate this size, because
+    // the new model counts more tokens. Then the host frees space too early, but only once (-seed 4017956 in Pi).
     return off <= (!returns ? 0.2 : pass.size > real ? 0.45 : 0.25) * window || (ratio <= 2.2 && ratio >= 0.45)
   }
   if (reals.some(isNear)) return

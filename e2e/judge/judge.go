@@ -42,7 +42,7 @@ type Case struct {
 	Bodies []json.Value
 }
 
-// A Violation is a rule that the wire breaks, but the raw array does not.
+// A Violation is a rule that the wire breaks although the raw array obeys it.
 type Violation struct {
 	Name     string `json:"name"`
 	Profile  string `json:"profile"`
@@ -215,7 +215,7 @@ func Needs(t testing.TB) *Judge {
 	return j
 }
 
-// Check closes j, and fails the test once for each kind of violation, with the shortest example.
+// Check closes j. For each kind of violation, it fails the test once, with the shortest example.
 func (j *Judge) Check(t testing.TB) Report {
 	t.Helper()
 	r, err := j.Close()

@@ -1,5 +1,5 @@
-// Converts steps of Pi to the body of the provider's request, as in recorded requests of Pi (docs/pi.md). A step is an
-// answer with its results, or any other single message.
+// Converts the steps of Pi to the body of the request that Pi would send to the provider. Recorded requests of Pi show
+// this body (docs/pi.md). A step is an answer with its results, or any other single message.
 import type { Body, ConverterName } from "./convert.ts"
 import type { Evidence } from "./evidence.ts"
 
@@ -37,7 +37,10 @@ export interface Step {
   results?: PiMessage[]
 }
 
-/** The dialect that Pi uses for the provider of each converter. Pi does not support the other converters. */
+/**
+ * The dialect in which Pi talks to the provider of each converter. Pi does not support the converters that are missing
+ * here.
+ */
 const dialects: Partial<Record<ConverterName, "anthropic" | "responses" | "chat">> = {
   anthropic: "anthropic",
   vertex: "anthropic",
@@ -54,17 +57,20 @@ export const speaks = (name: ConverterName): boolean => name in dialects
 const blocks = (content: PiMessage["content"]): Block[] => (typeof content === "string" ? [{ type: "text", text: content }] : (content ?? []))
 const isBlank = (text: string | undefined): boolean => !text?.trim()
 
-/** Returns Pi's own array: each step's message and its results, without removed steps. */
+/** Returns Pi's own array: the message of each step, followed by its results. Removed steps are left out. */
 function flatten(steps: Step[]): PiMessage[] {
   return steps.flatMap((s) => {
     if (!s.message) return []
-    // For a failed answer, the shim removes the results, too. Pi skips only the answer.
+    // Pi leaves out only the failed answer itself. The shim also removes the results of the answer's calls.
     if (isFailed(s.message) || s.message.excludeFromContext) return []
     return [asText(s.message), ...(s.results ?? [])]
   })
 }
 
-/** Converts a message with a role of Pi to a text of the user. The words that Pi adds do not matter here. */
+/**
+ * Converts a message with one of Pi's own roles to a text of the user. The exact words that Pi adds around it do not
+ * matter here.
+ */
 function asText(m: PiMessage): PiMessage {
   if (m.role === "bashExecution") return { ...m, content: `Ran \`${m.command}\`\n\`\`\`\n${m.output}\n\`\`\`` }
   return m.summary === undefined ? m : { ...m, content: `<summary>\n${m.summary}\n</summary>` }
@@ -72,7 +78,10 @@ function asText(m: PiMessage): PiMessage {
 
 const isFailed = (m: PiMessage): boolean => m.stopReason === "error" || m.stopReason === "aborted"
 
-/** Returns Pi's messages for a model: thinking of another model becomes a text, and each call gets a result. */
+/**
+ * Returns the messages as Pi prepares them for a model: the thinking of any other model becomes a text, and a call
+ * without a result gets one.
+ */
 function prepare(steps: Step[], asked: PiMessage | undefined): PiMessage[] {
   const all: PiMessage[] = []
   let open: Block[] = []
@@ -103,10 +112,13 @@ function prepare(steps: Step[], asked: PiMessage | undefined): PiMessage[] {
   return all
 }
 
-/** In Pi, a prompt contains no model, so the newest answer decides. Tests may put a model into a prompt. */
+/**
+ * Returns the newest message that names a model. In Pi, a prompt names no model, so this is the newest answer. But a
+ * test may put a model into a prompt.
+ */
 const askedBy = (raw: Step[]): PiMessage | undefined => raw.findLast((s) => s.message?.model)?.message
 
-/** Returns the body of the request that Pi would send for the steps. The raw array contains the model. */
+/** Returns the body of the request that Pi would send for the steps. The model is the one that the raw array names. */
 export function convertPi(name: ConverterName, steps: Step[], raw: Step[]): Body {
   const asked = askedBy(raw)
   const all = prepare(steps, asked)
@@ -225,7 +237,10 @@ function toChat(all: PiMessage[]): Body {
   return messages.length === 0 ? undefined : { messages: [{ role: "system", content: "You are a coding agent." }, ...messages] }
 }
 
-/** The thinking of other models reaches the provider as a text, so only the asked model's thinking is evidence. */
+/**
+ * Collects the evidence in an array. Only the asked model's thinking counts, because the thinking of other models
+ * reaches the provider as a text.
+ */
 export function evidenceOfPi(raw: Step[], binds: boolean): Evidence {
   const e: Evidence = { binds, proofs: new Map(), runs: [], ofCall: new Map() }
   const asked = askedBy(raw)

@@ -19,7 +19,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The fake has no terminal. So the test is skipped if there is no beta.
+// The fake OpenCode has no terminal, so a test of the terminal needs the beta. If there is no beta, the test is
+// skipped.
 func newTerminalWorld(t *testing.T) *world {
 	t.Helper()
 	w := newWorld(t, stage.WithoutHistorian)
@@ -29,8 +30,8 @@ func newTerminalWorld(t *testing.T) *world {
 	return w
 }
 
-// The shim uses members of a release that the beta lacks. likeARelease adds them. The beta's own toasts, dialogs,
-// keymap and renderer draw the screen.
+// likeARelease adds those members of a release that the shim uses, but that the beta lacks. Everything else is real:
+// the beta's own toasts, dialogs, keymap and renderer draw the screen.
 func (w *world) likeARelease() {
 	w.t.Helper()
 	release, err := filepath.Abs(filepath.Join("testdata", "release"))
@@ -139,8 +140,8 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
-// If OpenCode has at least 121 columns, it shows a sidebar. The panel in the sidebar must follow the shown session,
-// also after a restart of the host.
+// If OpenCode has at least 121 columns, it shows a sidebar. The panel in the sidebar must follow the shown session.
+// It must still do so after a restart of the host.
 func TestPanel(t *testing.T) {
 	w := newTerminalWorld(t)
 	w.likeARelease()
@@ -203,7 +204,8 @@ func (w *world) panel(s *opencode2.Session) *schema.Panel {
 	return st.Panel
 }
 
-// OpenCode offers a completion, which the return key would accept. A blank after the command prevents this.
+// run enters a command. After its name, run types a blank. Otherwise, OpenCode would offer a completion, and the
+// return key would accept it.
 func (s screen) run(command string, words ...string) {
 	s.t.Helper()
 	check(s.t, s.Type(command+" "))

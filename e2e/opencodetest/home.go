@@ -21,8 +21,8 @@ type Home struct {
 	Temp    string
 }
 
-// root must be short: sockets are created below it, and on some systems the path of a Unix socket is limited to 104
-// bytes.
+// NewHome creates the directories below root. root must be short: sockets are created below it, and on some systems
+// the path of a Unix socket is limited to 104 bytes.
 func NewHome(root string) (*Home, error) {
 	h := &Home{
 		Root: root, Config: filepath.Join(root, "config"), Data: filepath.Join(root, "data"), Cache: filepath.Join(root, "cache"),
@@ -44,9 +44,9 @@ func (h *Home) LogDir() string { return filepath.Join(h.Data, "opencode", "log")
 func (h *Home) configDir() string { return filepath.Join(h.Config, "opencode") }
 
 // SkipDependencyInstall keeps OpenCode from installing its plugin SDK with npm into dir. OpenCode does this for every
-// config directory, also a project's .opencode, before it loads plugins. It takes three times as long as OpenCode's
-// start, and more than a minute if no registry answers. If dir has a node_modules and a lock file with the dependency,
-// OpenCode skips the installation.
+// config directory, including a project's .opencode, before it loads plugins. The installation takes three times as
+// long as OpenCode's start, and more than a minute if no registry answers. If dir has a node_modules and a lock file
+// with the dependency, OpenCode skips the installation.
 func SkipDependencyInstall(dir string) error {
 	type deps map[string]any
 	wanted := deps{"dependencies": deps{"@opencode-ai/plugin": "*"}}

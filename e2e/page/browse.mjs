@@ -111,7 +111,10 @@ async function bustProblems(page, view) {
   return found
 }
 
-/** At first, the last pass is selected. The left arrow must select the pass before, and Page Up the bust before. */
+/**
+ * At first, the last pass is selected. The left arrow must select the previous pass. Page Up must select the previous
+ * bust.
+ */
 async function keyboardProblems(page) {
   const stage = page.locator(".session:not([hidden]) .stage")
   const at = async () => Number(await stage.getAttribute("aria-valuenow"))

@@ -25,13 +25,14 @@ type Record struct {
 
 	Message Message `json:"message"`
 
-	// WillRetry is true in a compaction_end before the request is repeated.
+	// WillRetry is set in a compaction_end if Pi will repeat the request afterwards.
 	WillRetry bool `json:"willRetry"`
 
 	Raw json.Value `json:"-"`
 }
 
-// In an event, the member "message" is an object. In other records, it is a text.
+// In an event, the member "message" is an object. In other records, it is a text. So UnmarshalJSON decodes it only in a
+// message_end.
 func (r *Record) UnmarshalJSON(line []byte) error {
 	var only struct {
 		Type    string     `json:"type"`
@@ -61,7 +62,8 @@ func (r *Record) UnmarshalJSON(line []byte) error {
 }
 
 type records struct {
-	// mu guards all fields below. If one of them changes, news is closed and replaced.
+	// mu guards all fields below. Whenever one of them changes, news is closed and replaced, which wakes each waiting
+	// await.
 	mu      sync.Mutex
 	all     []Record
 	isEnded bool
@@ -71,7 +73,7 @@ type records struct {
 
 func newRecords() *records { return &records{news: make(chan struct{})} }
 
-// In rpc mode, Pi must print only records, so any other line is an error.
+// read collects the records that Pi prints. In rpc mode, Pi must print nothing else, so any other line is an error.
 func (r *records) read(from io.Reader) {
 	in := bufio.NewReader(from)
 	for {

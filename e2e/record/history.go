@@ -29,14 +29,14 @@ func promptOf(q *mockllm.Request) string {
 
 const (
 	compartmentMessages = 8
-	// The historian needs enough time for some passes, but less than a real one. On a busy machine, too few passes may
-	// fit into this time. If so, record the trace again.
+	// historianTakes is long enough for some passes while the historian runs, but shorter than a real run. On a busy
+	// machine, too few passes may fit into this time. If so, record the trace again.
 	historianTakes = 600 * time.Millisecond
 )
 
 var goFile = regexp.MustCompile(`[\w/.-]+\.go\b`)
 
-// summary contains only every second file, so some anchors are missing in the receipts.
+// summary mentions only every second file, so that the receipts name some missing anchors.
 func summary(prompt string) mockllm.Step {
 	r := historiantest.RangeOf(prompt)
 	told := "Comments were added"

@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// If a memory's Check does not hold in the project, the memory is doubtful.
+// A Check is what a memory claims about a file of the project. If the claim does not hold, the memory is doubtful.
 type Check struct {
 	// Path starts at the root of the project.
 	Path string
 	// At most one of Text and Hash is set. The file must contain Text, or Hash must be the SHA-256 of its content, in
-	// hex. If both are "", the file must only exist.
+	// hex. If both are "", it is enough that the file exists.
 	Text, Hash string
 }
 

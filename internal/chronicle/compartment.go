@@ -15,15 +15,15 @@ type Compartment struct {
 	// summary. Otherwise, it is empty.
 	AfterSummary string `json:"-"`
 	Title        string `json:"title"`
-	// Tiers holds the summary in four lengths, the longest first. If tier 2 or 3 is empty, the tier before is used.
-	// If tier 4 is empty, the title is used.
+	// Tiers holds the summary in four lengths, the longest first. If tier 2 or 3 is empty, the tier before it is
+	// used instead. If tier 4 is empty, the title is used.
 	Tiers [4]string `json:"tiers"`
 	// Importance says how long the details are worth keeping, from 1 to 100.
 	Importance int `json:"importance"`
 	// Episode names the kinds of work, for example "bug,release". The head does not show it.
 	Episode string `json:"episode,omitzero"`
-	// Missing names the anchors of the messages that no tier contains, for example "src/a.go · E1234". Fidelity is
-	// the share of the anchors that a tier contains, from 0 to 1.
+	// Missing names the anchors that occur in the messages, but in no tier, for example "src/a.go · E1234".
+	// Fidelity is the share of the anchors that a tier contains, from 0 to 1.
 	Missing  string  `json:"missing,omitzero"`
 	Fidelity float64 `json:"fidelity"`
 	MadeBy   MadeBy  `json:"madeBy"`
@@ -34,7 +34,7 @@ type Compartment struct {
 	CreatedAt int64 `json:"createdAt"`
 }
 
-// MadeBy says how a compartment was made. The constants go from the best way to the weakest.
+// MadeBy says how a compartment was made. The constants are listed from the best way to the weakest.
 type MadeBy string
 
 const (

@@ -2,7 +2,8 @@ package clock
 
 import "sync/atomic"
 
-// A Serial gives out each number once, even over restarts, if a process needs fewer than a million numbers a second.
+// A Serial never gives out a number twice, even after a restart, as long as a process needs fewer than a million
+// numbers a second.
 type Serial struct{ last atomic.Uint64 }
 
 // NewSerial returns a serial that begins at the time of a clock, in microseconds since 1970. Such numbers stay

@@ -100,7 +100,7 @@ func editable() []path {
 	})
 }
 
-// If the user has no file, the edit creates the first candidate.
+// newEdit prepares an edit of the user's file. If the user has no file, the edit creates the first candidate.
 func newEdit(o Options) (*Edit, error) {
 	files, _ := Candidates(Options{Harness: o.Harness, Env: o.Env})
 	if len(files) == 0 {
@@ -134,8 +134,8 @@ func (e *Edit) read() ([]byte, error) {
 
 var digits = regexp.MustCompile(`[0-9]+`)
 
-// check returns an error if the edit causes a new warning. It compares the warnings without their numbers, because
-// the edit may move an older mistake to another line.
+// check returns an error if the edit causes a new warning. It ignores the numbers in warnings, because the edit may
+// move an older mistake to another line.
 func (e *Edit) check(o Options, key string) error {
 	o.Directory = ""
 	_, before := Load(o)
@@ -166,8 +166,9 @@ func (e *Edit) Version() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Shown returns the contents before and after the edit. It replaces each value that may be a secret by its size, and
-// a credential elsewhere, for example in a comment, by its kind.
+// Shown returns the contents before and after the edit, without secrets. In place of a value that may be a secret,
+// it shows the size of the value. In place of a credential elsewhere, for example in a comment, it shows the kind of
+// the credential.
 func (e *Edit) Shown() (before, after string) {
 	hide := func(content []byte) string {
 		d, err := jsonc.ParseDocument(e.File, content)

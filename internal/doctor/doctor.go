@@ -41,7 +41,8 @@ type Finding struct {
 type Options struct {
 	Version    string // the version of this program
 	Executable string // the path of this program
-	// If ProgramHash is empty, doctor does not compare it with the running host.
+	// ProgramHash is the hash of this program, which doctor compares with the running host. If it is empty, doctor
+	// skips the comparison.
 	ProgramHash string
 	DataDir     string
 	// RuntimeDirs are the directories in which the next host may put its socket, preferred ones first.
@@ -57,11 +58,12 @@ type Options struct {
 	PluginsOf func(ctx context.Context, program string) (string, error)
 	// If there is no host, AskHost returns daemon.ErrNoHost.
 	AskHost func(ctx context.Context, runtimeDir string) (schema.StatusResult, error)
-	// FreeBytes returns the space that this user may still fill on the file system of path.
+	// FreeBytes returns how many bytes this user can still write to the file system that contains path.
 	FreeBytes func(path string) (uint64, error)
 	// Timeout bounds each check. 0 means the constant timeout.
 	Timeout time.Duration
-	// If a harness is not used on this machine, Examine does not mention it.
+	// Harnesses lists the harnesses to examine. If one of them is not used on this machine, Examine does not mention
+	// it.
 	Harnesses []Harness
 	// OutsideProject holds the same harnesses, but their functions read only the user's configuration.
 	OutsideProject []Harness
@@ -75,7 +77,7 @@ type check struct {
 	run  func(*examination, context.Context)
 }
 
-// A repository can make these checks fail, because they read files of the project.
+// ofProject lists the checks that read files of the project. The content of a repository can make them fail.
 var ofProject = []check{
 	{"plugin", (*examination).plugin},
 	{"configuration", (*examination).configuration},
@@ -98,7 +100,7 @@ var checks = []check{
 	{"compaction", (*examination).compaction}, // last, because this check uses the other findings
 }
 
-// If ctx ends, Examine returns the findings so far and ctx's error.
+// Examine runs all checks. If ctx ends, it returns the findings so far and ctx's error.
 func Examine(ctx context.Context, o Options) ([]Finding, error) {
 	var all []Finding
 	for _, check := range checks {
@@ -111,7 +113,7 @@ func Examine(ctx context.Context, o Options) ([]Finding, error) {
 	return all, nil
 }
 
-// If a disk hangs, a check may ignore its deadline. So run returns after the deadline, even if the check has not.
+// If a disk hangs, a check may ignore its deadline. Even then, run returns soon after the deadline.
 func (o Options) run(ctx context.Context, before []Finding, name string, check func(*examination, context.Context)) []Finding {
 	limited, cancel := context.WithTimeout(ctx, cmp.Or(o.Timeout, timeout))
 	defer cancel()

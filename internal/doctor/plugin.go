@@ -12,7 +12,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/regular"
 )
 
-// hasHost is false if the function shim has already reported that the plugin finds no host.
+// hasHost is false if the function shim has already reported that the installed plugin finds no host. If
+// the plugin is in the data directory, pluginFile then does not report this again.
 func (x *examination) pluginFile(ctx context.Context, h Harness, hasHost bool) {
 	if h.PluginFile == nil {
 		return
@@ -68,8 +69,8 @@ func (x *examination) hasForeignPlugin(ctx context.Context, h Harness) bool {
 	return false
 }
 
-// host is the program that the plugin in dir starts, or "". tried lists all searched places. locateHost in
-// adapters/shim-core/src/locate.ts searches the same places.
+// hostBeside returns the program that the plugin in dir starts, or "". tried lists all places in which it
+// has searched. locateHost in adapters/shim-core/src/locate.ts searches the same places.
 func (x *examination) hostBeside(dir string) (host string, tried []string) {
 	for _, candidate := range []string{
 		recordedHost(filepath.Join(dir, "host.json")),
@@ -103,7 +104,7 @@ func recordedHost(file string) string {
 	return record.Host
 }
 
-// packagedHost searches the npm package for this platform as Node does.
+// packagedHost looks for the npm package for this platform in the same places as Node.
 func packagedHost(dir string) string {
 	system, processor := runtime.GOOS, runtime.GOARCH
 	if system == "windows" {

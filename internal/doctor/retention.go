@@ -10,8 +10,9 @@ import (
 	"github.com/magicctx/magicctx-host/store/retention"
 )
 
-// A host looks for expired sessions at its start and once a day. It deletes a session that was expired on
-// retention.TrustedTidies days. If a session is still there after expiredGrace, it has another reason to stay.
+// A host looks for expired sessions at its start and once a day. It deletes a session only after it has found
+// the session expired on retention.TrustedTidies days. If a session is still there after expiredGrace, there
+// is another reason why it stays.
 const expiredGrace = (retention.TrustedTidies + 7) * 24 * time.Hour
 
 func (x *examination) retention(ctx context.Context) {

@@ -49,7 +49,8 @@ func Bytes(n int64) string {
 	return fmt.Sprintf("%d KB", (n+1023)>>10)
 }
 
-// If x is at least $0.0001, the result has two or more significant digits: "$0.0012", "$1.23", "$123".
+// Money formats an amount. If x is at least $0.001, the result has two or more significant digits: "$0.0012",
+// "$1.23", "$123".
 func Money(x float64) string {
 	switch {
 	case x == 0:
@@ -89,7 +90,8 @@ func AboutDollars(x float64) string {
 	return "about " + Dollars(x)
 }
 
-// A negative amount is a cost: "saved about $1.20", "cost about $0.07 more so far".
+// Saving formats a saved amount, for example "saved about $1.20". A negative amount is a cost: "cost about $0.07
+// more so far".
 func Saving(x float64) string {
 	if x < 0 {
 		return "cost " + AboutDollars(-x) + " more so far"
@@ -100,10 +102,11 @@ func Saving(x float64) string {
 // Percent formats a share in whole percent, for example "93%".
 func Percent(share float64) string { return fmt.Sprintf("%.0f%%", 100*share) }
 
-// FinePercent has one decimal, for shares with small differences, for example "93.4%".
+// FinePercent formats a share with one decimal, for example "93.4%". It is for shares that differ only a little.
 func FinePercent(share float64) string { return fmt.Sprintf("%.1f%%", 100*share) }
 
-// Progress returns, for example, "messages 1-23, up to 12 done". done is the newest message with a result, or 0.
+// Progress says how far a run has come, for example "messages 1-23, up to 12 done". done is the newest message
+// with a result, or 0.
 func Progress(first, last, done int) string {
 	text := fmt.Sprintf("messages %d-%d", first, last)
 	if done < first {

@@ -54,7 +54,7 @@ func (h *Host) Event(ctx context.Context, c client.Client, p schema.EventParams)
 	return schema.Empty{}, err
 }
 
-// After a compaction by the harness, the session's array has another size. forgetRawTokens forgets the old size.
+// forgetRawTokens forgets the size of the session's array, because a compaction by the harness has changed it.
 func (h *Host) forgetRawTokens(ctx context.Context, key store.Key) error {
 	writing, cancel := h.guard.Writing(ctx)
 	defer cancel()

@@ -43,28 +43,32 @@ type Options struct {
 	// DisabledAt returns the file:line that switches magicctx off for a directory, and may be nil.
 	DisabledAt func(schema.Harness, string) string
 	// Conflicts lists settings of the harness that cannot work together with magicctx. If another plugin rewrites the
-	// same messages, the host does not work, and competitor is the reason. Conflicts may be nil.
+	// same messages, competitor is not empty. The host then does not work, and reports competitor as the reason.
+	// Conflicts may be nil.
 	Conflicts func(context.Context, schema.Harness, string) (all []config.Warning, competitor string)
-	// Identify may take seconds (project.Identify). If it is nil, as in a replay, each directory is a project.
+	// Identify returns the project of a directory, which may take seconds (project.Identify). If Identify is nil, as
+	// in a replay, each directory is its own project.
 	Identify func(ctx context.Context, directory string) (string, error)
 	// If RawHistory is nil, ctx_expand shows only messages in memory.
 	RawHistory *rawhistory.Reader
 	// IndexDir is "" in a replay, which has no index.
 	IndexDir string
-	// Through Embeds, the host looks up environment variables to find the user's configuration files, which may name
-	// an embedding service. If Embeds is nil, as in a replay, there are no vectors.
+	// The host calls Embeds to look up environment variables. With them, it finds the user's configuration files,
+	// which may name an embedding service. If Embeds is nil, as in a replay, there are no vectors.
 	Embeds func(string) string
 	// A harness without an entry gets no compaction markers.
 	Markers map[schema.Harness]marking.Markers
 	// CommitTimeout bounds the wait for another program's lock on the database. 0 means one second.
 	CommitTimeout time.Duration
-	// A replay of a trace without recorded runs leaves Summarises off.
+	// Summarises switches the historian on. If the trace of a replay contains no recorded runs, the replay leaves
+	// Summarises off.
 	Summarises bool
 	Dreams     bool
 	// If OnBattery is nil, the host assumes mains power.
 	OnBattery func(context.Context) bool
 	Cassette  agent.Cassette
-	// If a stored pass has added edits, the host calls Taken, so that a replay can show them. Taken may be nil.
+	// The host calls Taken after it has stored a pass that added edits, so that a replay can show these edits. Taken
+	// may be nil.
 	Taken func(session string, pass int, taken []pipeline.Taken)
 }
 
@@ -212,8 +216,8 @@ func (h *Host) ToolExecute(ctx context.Context, c client.Client, p schema.ToolEx
 	return h.tools.Run(ctx, key, p)
 }
 
-// A client without a harness, for example a terminal, names a harness in p. The command then runs for a shim of that
-// harness, because it may need the harness's models and agents.
+// A client that is not a harness, for example a terminal, names a harness in p. The host then runs the command as if
+// a shim of that harness had sent it, because the command may need the harness's models and agents.
 func (h *Host) CommandExecute(ctx context.Context, c client.Client, p schema.CommandExecuteParams) (schema.CommandExecuteResult, error) {
 	if p.Harness != "" {
 		shims := h.clients.WithOpen(p.Harness, p.Directory, c)
@@ -243,7 +247,8 @@ func (h *Host) SessionStatus(ctx context.Context, _ client.Client, p schema.Sess
 	return h.status.Session(ctx, p)
 }
 
-// The client gets the status of each matching session after each pass, and when the answer's usage is known.
+// A subscribed client gets the status of each matching session after each pass, and again when the usage of the
+// answer is known.
 func (h *Host) Subscribe(_ context.Context, c client.Client, p schema.SubscribeParams) (schema.Empty, error) {
 	return schema.Empty{}, h.clients.Subscribe(c, p)
 }
@@ -259,6 +264,6 @@ func (h *Host) key(c client.Client, session string) (store.Key, error) {
 	return store.Key{Harness: harness, Session: session}, nil
 }
 
-// The user waits for the pass, so the wait for another program's lock is short. If this pass cannot store its
-// decisions, the next pass makes them again.
+// commitTimeout bounds the wait for another program's lock on the database. It is short, because the user is waiting
+// for the pass. If the pass cannot store its decisions, the next pass makes them again.
 const commitTimeout = time.Second

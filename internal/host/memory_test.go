@@ -36,7 +36,8 @@ func remembering(t *testing.T) *harness {
 	return h
 }
 
-// edits changes memories as the command line does. The host notices the change a second later.
+// edits calls `change` in the way that the command line does, past the host. The host notices the change a second
+// later.
 func (h *harness) edits(change func(*memories.Editor) error) {
 	h.t.Helper()
 	if err := memories.Edit(h.ctx, h.dir, 1, change); err != nil {
@@ -169,8 +170,8 @@ func TestMemoryFlow(t *testing.T) {
 	}
 }
 
-// A memory reaches a prompt when its prefix is gone, or after /ctx-flush, and never in a steady pass. This holds for
-// memories of the session and for memories from the command line.
+// A new memory reaches a prompt when the cached prefix is gone, or after /ctx-flush, but never in a steady pass.
+// This holds for memories of the session and for memories from the command line.
 func TestMemoryArrivesWithoutASummary(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "hello")
@@ -251,7 +252,7 @@ func TestDeltaTellsOfRestoredMemories(t *testing.T) {
 	}
 }
 
-// A note with a condition belongs to the session's project, any other note to its session.
+// A note with a condition belongs to the session's project. Any other note belongs to its session.
 func TestNotes(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "hello")
@@ -280,7 +281,8 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// If git fails for a moment, the host does not know the project, and must not store a memory in another one.
+// If git fails for a moment, the host does not know the project. Then it must not store a memory in a different
+// project.
 func TestMemoryOfAnUnknownProjectIsRefused(t *testing.T) {
 	h := newHarness(t)
 	h.identify = func(context.Context, string) (string, error) { return "", errors.New("git is slow") }
@@ -453,7 +455,8 @@ func (h *harness) sharesWithOther(categories ...string) {
 	}
 }
 
-// The head shows only the constraints that another project shares. If they are no longer shared, the delta says so.
+// Another project of the workspace shares only its memories of the category CONSTRAINTS, so the head shows only
+// these. If they are no longer shared, the delta says so.
 func TestWorkspaceMemberSeesWhatIsShared(t *testing.T) {
 	h := remembering(t)
 	write := func(category, content string) func(*memories.Editor) error {

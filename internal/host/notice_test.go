@@ -90,8 +90,8 @@ func TestBustTellsOfSummaries(t *testing.T) {
 	}
 }
 
-// After a revert, messages come back in place of their summaries. No request had the size that the host then assumes,
-// so neither the notice nor the last bust may show it. Once, both said "107k → 7.9k".
+// After a revert, messages come back in place of their summaries. The host then assumes a size that no request has
+// had, so neither the notice nor the last bust may show this size. A bug once made both say "107k → 7.9k".
 func TestReturnOfSummarisedMessagesHasNoSizeBefore(t *testing.T) {
 	h, _ := summarised(t)
 	h.config.Notices = []string{"busts"}
@@ -113,7 +113,7 @@ func TestReturnOfSummarisedMessagesHasNoSizeBefore(t *testing.T) {
 	}
 }
 
-// The user gets one notice that the historian fails, after its second failure in a row.
+// When the historian has failed twice in a row, the user gets one notice.
 func TestSecondFailureOfTheHistorianIsTold(t *testing.T) {
 	bothHarnesses(t, func(t *testing.T, kind schema.Harness) {
 		for _, notices := range [][]string{{"troubles"}, {"busts"}} {

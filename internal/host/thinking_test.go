@@ -54,8 +54,8 @@ func (h *harness) wantThinking(when string, want ...string) {
 	}
 }
 
-// Defect D10 (docs/defects.md): a bust changes the prompt before later thinking, and the provider then refuses this
-// thinking. So the same pass removes it for good. Thinking before the first changed byte stays.
+// Defect D10 (docs/defects.md): a bust changes the prompt before later thinking, so the provider would refuse this
+// thinking. The pass that busts must also remove it, for good. Thinking before the first changed byte stays.
 func TestDefectD10BustRemovesTheThinkingAfterItsFirstChange(t *testing.T) {
 	h := binding(t)
 	for i := range 5 {
@@ -87,7 +87,8 @@ func TestDefectD10BustRemovesTheThinkingAfterItsFirstChange(t *testing.T) {
 	h.wantThinking("restarted", "a0", "a1", "a2", "a5")
 }
 
-// The provider counts thinking, and the host does not, so the status names it separately.
+// The provider's count of a prompt includes thinking, but the host's count does not. So the status names thinking
+// separately.
 func TestStatusNamesTheThinkingOfThePrompt(t *testing.T) {
 	h := binding(t)
 	h.think("a1", "out", 5000)
@@ -102,7 +103,8 @@ func TestStatusNamesTheThinkingOfThePrompt(t *testing.T) {
 	}
 }
 
-// D10: while no host runs, requests are unmodified. Their answers' thinking is not bound to the host's wire.
+// D10: while no host runs, the harness sends unmodified requests. The thinking in their answers is not bound to the
+// host's wire, so the next pass must remove it.
 func TestDefectD10ThinkingOfARequestWithoutTheHostIsRemoved(t *testing.T) {
 	h := binding(t)
 	h.think("a1", "one", 1000)
@@ -117,8 +119,8 @@ func TestDefectD10ThinkingOfARequestWithoutTheHostIsRemoved(t *testing.T) {
 	h.wantThinking("after that", "a1", "a4")
 }
 
-// D10: thinking is also bound to the system prompt. A new system prompt waits for the next turn, and then removes all
-// thinking.
+// D10: thinking is also bound to the system prompt. A new system prompt waits for the next turn. Then it is sent, and
+// all thinking is removed.
 func TestDefectD10SystemPromptIsFrozenWhileThinkingIsBoundToIt(t *testing.T) {
 	const opening = "You are an agent.\n"
 	h := binding(t)

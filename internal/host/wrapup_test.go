@@ -185,7 +185,7 @@ func TestKilledWrapUpGoesOn(t *testing.T) {
 	}
 }
 
-// The user has asked for summaries, and nothing is urgent, so a wrap-up never publishes an extract.
+// A wrap-up never publishes an extract, because the user has asked for summaries, and nothing is urgent.
 func TestWrapUpByABadHistorianChangesNothing(t *testing.T) {
 	h, script := wrapped(t)
 	script.answer = func(schema.AgentRunParams) (string, error) { return "", errors.New("401 unauthorized") }

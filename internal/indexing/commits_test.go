@@ -55,7 +55,8 @@ func commitConfig(isEnabled bool, days, most int) (cfg schema.Config) {
 	return cfg
 }
 
-// If a branch is merged late, its commits are older than the newest commit in the index.
+// A branch may be merged late. Its commits are then older than the newest commit in the index, but they must
+// still be indexed.
 func TestBugK7CommitsOfALateMergeAreIndexed(t *testing.T) {
 	w, r := newWorld(t), newRepository(t)
 	commits := func(want int) {
@@ -148,7 +149,8 @@ func TestRulesAndDecisionsAreIndexed(t *testing.T) {
 	}
 }
 
-// A host reads a long session in slices, with pauses between them.
+// A host reads a long session in slices, with pauses between them. The index must be the same as after one long
+// read.
 func TestSlicesGiveTheSameIndex(t *testing.T) {
 	w := newWorld(t)
 	var all []json.Value

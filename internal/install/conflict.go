@@ -69,7 +69,8 @@ func findConflicts(ctx context.Context, p Place, target configuration) ([]Confli
 	return append(found, p.discoveredConflicts(dirs)...), nil
 }
 
-// The harness merges some files over the edited file. compactionConflicts reports those that switch compaction on.
+// The harness merges some other files over the edited file. compactionConflicts reports those of them that switch
+// compaction on.
 func (c configuration) compactionConflicts(target string) (found []Conflict) {
 	compaction, err := c.switchedCompaction()
 	if err != nil || compaction == nil {

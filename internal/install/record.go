@@ -19,12 +19,12 @@ import (
 // record that names files to delete.
 type record struct {
 	File string `json:"file"`
-	// Records of the first release name no harness, and belong to OpenCode.
+	// A record of the first release names no harness. It belongs to OpenCode.
 	Harness schema.Harness `json:"harness,omitempty"`
 	Spec    string         `json:"spec"`
 	// If the file did not exist (IsNew), there is no backup.
 	IsNew bool `json:"is_new,omitzero"`
-	// Installed is the hash of the edited file, and Backup the hash of the backup.
+	// Installed is the hash of the edited file. Backup is the hash of the backup.
 	Installed    string `json:"installed"`
 	Backup       string `json:"backup,omitempty"`
 	Former       former `json:"former"`
@@ -138,8 +138,8 @@ func hash(content []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// withoutUs returns the content of a configuration without our changes, or nil if the file would not exist. exact
-// means that the content equals the former file byte for byte.
+// withoutUs returns the content of a configuration without our changes. It returns nil if the file would not
+// exist without us. exact means that the content equals the former file byte for byte.
 func (v vault) withoutUs(r *record, content []byte) (before []byte, exact bool, err error) {
 	backup, err := v.readBackup(r)
 	if err != nil {

@@ -7,7 +7,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Unmarshal copies a Value. The elements of an Array and the Members of a value share the memory of the document.
+// A Value is undecoded JSON. Unmarshal copies the bytes of a Value. In contrast, the elements of an Array and the
+// results of Members share the memory of the document.
 type Value = jsontext.Value
 
 // untouched preserves the JSON that JavaScript wrote. Without PreserveRawStrings, JSON v2 would rewrite escapes.

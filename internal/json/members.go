@@ -50,7 +50,7 @@ func Members(v Value) (names []string, members []Value, err error) {
 	return names, members, nil
 }
 
-// Nearly all names of members are plain ASCII, which needs no decoder.
+// unquote decodes the name of a member. Nearly all names are plain ASCII, which needs no decoder.
 func unquote(quoted Value) (string, error) {
 	for _, c := range quoted {
 		if c < ' ' || c > '~' || c == '\\' {

@@ -16,9 +16,9 @@ const (
 	maxLine  = 160
 )
 
-// languages has the outliner of each file extension. Go's own library has a parser for Go. For other languages, there
-// is none in pure Go: a highlighter (chroma) adds 6 MB, and finds no function in TypeScript. In these languages, a
-// declaration begins a line, so a pattern finds it.
+// languages maps each file extension to its outliner. For Go, the standard library has a parser. For the other
+// languages, there is no parser in pure Go: a highlighter (chroma) adds 6 MB, and finds no function in TypeScript.
+// But in these languages, a declaration begins a line, so a pattern finds it.
 var languages = map[string]func([]byte) []string{
 	".go": ofGo,
 	".py": script, ".pyi": script, ".rb": script, ".lua": script, ".ex": script, ".exs": script,
@@ -38,13 +38,15 @@ var (
 	shell   = lines(regexp.MustCompile(`^(?:function )?[\w-]+ ?\(\)|^function [\w-]+`))
 )
 
-// A line that begins with a word such as if or return declares nothing.
+// control matches a line that begins with a word such as `if` or `return`. Such a line declares nothing.
 var control = regexp.MustCompile(`^\s*(?:if|for|while|switch|catch|return|else|do|with|await|new|throw)\b`)
 
-// An outline shows only the first group of value, which has the declaration, and not the declared value.
+// The pattern `value` matches a declaration with a value. An outline shows only its first group, which holds the
+// declaration without the value.
 var value = regexp.MustCompile(`^(\s*(?:export )?(?:declare )?(?:const|let|type) [\w$]+)\b.*`)
 
-// lines returns an outliner. It keeps each line that pattern matches, without the body that begins in the line.
+// The function `lines` returns an outliner that keeps each line that pattern matches. If a body begins in such a
+// line, the body is left out.
 func lines(pattern *regexp.Regexp) func([]byte) []string {
 	return func(source []byte) (kept []string) {
 		for line := range strings.Lines(string(source)) {

@@ -6,8 +6,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Defect A41: if an input limit comes from a half-written catalogue, the window is the limit of the prompt. If
-// an input limit is plausible, it is the limit, even below the window.
+// Defect A41: an implausibly small input limit comes from a half-written catalogue. The window is then the
+// limit of the prompt. A plausible input limit is the limit of the prompt, even if it is below the window.
 func TestBugA41LimitsAreSane(t *testing.T) {
 	for _, c := range []struct {
 		limits schema.ModelLimits

@@ -8,7 +8,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A Passage is one request of a finished session. A place in the prompt is a number of tokens from its start, as if
+// A Passage is one request of a finished session. Places in the prompt are counted in tokens from its start, as if
 // nothing had been removed.
 type Passage struct {
 	// Grown is the number of tokens that the request adds at the end of the prompt.
@@ -16,7 +16,8 @@ type Passage struct {
 	// IsGone means that the provider has no part of the prompt in its cache, for example after a long pause or
 	// with another model.
 	IsGone bool
-	// Ready lists the pieces that a bust may remove from this request on.
+	// Ready lists the pieces that become removable with this request. A bust at this request or at any later one may
+	// remove them.
 	Ready []Piece
 	Price schema.Price
 }
@@ -25,14 +26,15 @@ type Piece struct {
 	// Tokens is the number of tokens by which the prompt gets shorter. If a longer text replaces the piece, for example a
 	// summary, Tokens is negative.
 	Place, Tokens int
-	// If the piece is removed, the provider has to write the prompt again from the place From. If no cached prefix ends
-	// at Place, From is less than Place.
+	// If the piece is removed, the provider has to write the prompt again, beginning at From. If no cached prefix ends
+	// exactly at Place, From is less than Place.
 	From int
 }
 
-// Busts returns the cost of a session with busts directly before the given requests. before lists the numbers of these
-// requests, counted from 0, in ascending order. Each bust removes all pieces that are ready. The cost is the price of
-// the busts and of reading ready pieces until they are removed. The session's other costs are the same in any case.
+// Busts returns the cost of a session that busts directly before the given requests. `before` lists the indices of
+// these requests in ascending order. Each bust removes all pieces that are ready. The cost is the price of the busts,
+// plus the price of reading ready pieces until they are removed. All other costs of the session are the same with any
+// busts.
 func (h *Hindsight) Busts(before []int) (cost float64) {
 	last := -1
 	for _, at := range before {
@@ -42,12 +44,12 @@ func (h *Hindsight) Busts(before []int) (cost float64) {
 	return cost + h.carry(last, len(h.passages))
 }
 
-// Best returns the requests before which busts cost least, and this cost. Each prompt must fit into the limit. If that
-// is impossible, the cost is infinite.
+// Best finds the requests before which the session should bust so that its cost is lowest. It returns these requests
+// and the cost. Each prompt must fit into the limit. If that is impossible, the cost is infinite.
 //
-// After a bust, the prompt depends only on the time of this bust. So the least cost up to a bust at j is the minimum,
-// over the previous bust i, of three costs: the least cost up to i, carrying the pieces from i to j, and the bust at
-// j.
+// After a bust, the prompt depends only on when this bust happened. So the lowest cost up to a bust at j is a minimum
+// over all possible previous busts i. For each i, it is the sum of three costs: the lowest cost up to i, the price of
+// carrying the pieces from i to j, and the price of the bust at j.
 func (h *Hindsight) Best() (before []int, cost float64) {
 	n := len(h.passages)
 	best := make([]float64, n+1) // best[n] is the end of the session, at which no bust is paid
@@ -78,12 +80,14 @@ func (h *Hindsight) Best() (before []int, cost float64) {
 type Hindsight struct {
 	passages []Passage
 	limit    int
-	// At index i, each slice holds a total over the requests before request i. grown is the number of added tokens. ready
-	// is the number of tokens that become removable, in a number of pieces that counts holds. rate is the price of
-	// reading one token in all these requests, and rent the price of reading all ready tokens.
+	// These slices hold running totals: element i is the total over all requests before request i. `grown` is the
+	// number of added tokens. `ready` is the number of tokens that have become removable, and `counts` is the number of
+	// pieces that contain these tokens. `rate` is the price of reading one token in each of these requests. `rent` is
+	// the price of reading all ready tokens.
 	grown, ready, counts []int
 	rate, rent           []float64
-	// pieces lists all pieces in the order of their places. at is the request from which on a piece is ready.
+	// pieces lists all pieces in the order of their places. readyPiece.at is the first request at which the piece is
+	// ready.
 	pieces []readyPiece
 }
 
@@ -94,7 +98,8 @@ type readyPiece struct {
 
 func byPlace(p readyPiece, place int) int { return cmp.Compare(p.Place, place) }
 
-// limit is the largest number of tokens in a prompt, or 0 for no limit.
+// LookBack prepares the computation for a session. limit is the largest allowed size of a prompt in tokens, or 0 for no
+// limit.
 func LookBack(session []Passage, limit int) *Hindsight {
 	n := len(session)
 	h := &Hindsight{passages: session, limit: limit, grown: make([]int, n+1), ready: make([]int, n+1), counts: make([]int, n+1), rate: make([]float64, n+1), rent: make([]float64, n+1)}
@@ -118,8 +123,8 @@ func LookBack(session []Passage, limit int) *Hindsight {
 
 func anew(p schema.Price) float64 { return max(p.Write, p.Fresh) }
 
-// removes reports whether a bust at next removes a piece, if the previous bust was at last. A bust that removes
-// nothing would only confuse the reader. If next is the end of the session, removes is true.
+// removes reports whether a bust at next would remove a piece, if the previous bust was at last. Best skips busts that
+// remove nothing, because they would only confuse the reader. The end of the session always counts.
 func (h *Hindsight) removes(last, next int) bool {
 	return next == len(h.passages) || h.counts[next+1] > h.counts[last+1]
 }
@@ -138,8 +143,9 @@ func (h *Hindsight) carry(last, next int) float64 {
 	return h.rent[next] - h.rent[first] - float64(h.ready[first])*(h.rate[next]-h.rate[first])
 }
 
-// priceAt returns the price of a bust at a request, as a function of the previous bust. The tokens after the first
-// change are written instead of read. If the bust removes nothing, its price is 0.
+// priceAt returns a function from the previous bust to the price of a bust at this request. Because of the bust, the
+// provider writes the tokens after the first change, instead of reading them from its cache. If the bust removes
+// nothing, its price is 0.
 func (h *Hindsight) priceAt(at int) func(last int) float64 {
 	if at >= len(h.passages) || h.passages[at].IsGone {
 		return func(int) float64 { return 0 }

@@ -28,7 +28,8 @@ type Stored struct {
 	Messages int
 }
 
-// IsInDatabase is true for OpenCode. Other programs write one file for each session.
+// IsInDatabase reports whether the session is in a database, as in OpenCode. Other programs write
+// one file for each session.
 func (s *Stored) IsInDatabase() bool { return s.Harness.Program() == schema.HarnessOpenCode }
 
 // A Source is a file in which a harness keeps sessions.
@@ -39,7 +40,8 @@ type Source struct {
 	Sessions []Stored
 }
 
-// If List cannot read a source, it calls failed with the path and the reason, and continues.
+// List returns the sources on this machine. If it cannot read a source, it calls failed with the
+// path and the reason, and continues.
 func (r Reader) List(ctx context.Context, failed func(path string, err error)) ([]Source, error) {
 	var all []Source
 	paths, err := r.OpenCodeDatabases()
@@ -102,8 +104,8 @@ func (r Reader) StoredBy(ctx context.Context, s Session) (Stored, error) {
 	return Stored{Session: s, Source: path}, err
 }
 
-// files returns the sessions with a file of their own, program by program, the most recently
-// written first.
+// The method `files` returns the sessions that are stored in files of their own, grouped by
+// program. In each group, the most recently written session comes first.
 func (r Reader) files(ctx context.Context, failed func(string, error)) (all []Source) {
 	all = filesWith(ctx, schema.HarnessPi, r.piFiles(failed), piFileAt, failed)
 	for _, harness := range Readable {

@@ -12,7 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// A cue lists what to look up for a new prompt or result: names, a failure, lines.
+// A cue holds the search terms for a new prompt or result: names, a failure, and lines.
 type cue struct {
 	// names are files, symbols and commands, from the arguments of a call or from the text of a prompt.
 	names  []name
@@ -25,7 +25,8 @@ func (c *cue) isEmpty() bool { return len(c.names)+len(c.failed.errors)+len(c.li
 // A prompt of more than maxPrompt bytes gives no cue, because it most likely contains pasted data.
 const maxPrompt = 4_000
 
-// directory is the session's directory. A prompt shorter than minPrompt UTF-16 units gives no cue.
+// cueOf returns the cue of a part. directory is the session's directory. A prompt shorter than
+// minPrompt UTF-16 units gives no cue.
 func cueOf(v *transcript.Vocabulary, p *transcript.Part, directory string, minPrompt int) (c cue) {
 	switch p.Kind {
 	case transcript.Text:

@@ -82,8 +82,8 @@ func TestB9CompressedBombIsRefused(t *testing.T) {
 	}
 }
 
-// The bug: a message with five million empty parts, which are 17 kB of gzip, took 5 GB of memory. A replay
-// decodes messages before its host does.
+// The bug: a message with five million empty parts fits into 17 kB of gzip, and took 5 GB of memory. The host's own
+// limits did not help, because a replay decodes messages before its host does.
 func TestTraceBoundsMessagesAndParts(t *testing.T) {
 	for _, c := range []struct{ attachment, want string }{
 		{`[{"info":{"id":"m","role":"user"},"parts":[` + strings.Repeat("{},", schema.MaxParts) + `{}]}]`, "step 2 (session/transform): message 1 of the array has 20001 parts, and at most 20000"},
@@ -175,7 +175,7 @@ func (w *world) dial(context.Context) (io.ReadWriteCloser, error) {
 	return near, nil
 }
 
-// If a fakeShim records a trace, the trace is complete after stop.
+// A fakeShim plays the shim of a harness. If it records a trace, the trace is complete once stop has returned.
 type fakeShim struct {
 	world   *world
 	client  *rpc.Client
@@ -304,9 +304,9 @@ func (s *fakeShim) measure(c *conversation) {
 	}
 }
 
-// Some traces begin in the middle of a session, or record a second harness of the same host. The bug: the
-// replay of such a trace knew no window and no history. For example, it showed no bust where the session had three.
-// Each pass of the replay must decide as the recorded host did.
+// A trace may begin in the middle of a session, or record the second harness that uses a host. The bug: the replay
+// of such a trace did not know the window and the earlier history. For example, it showed no bust where the session
+// had three. Each pass of the replay must decide as the recorded host did.
 func TestC12TraceIsCompleteByItself(t *testing.T) {
 	w := newWorld(t)
 	early := w.connect(false)
@@ -383,8 +383,9 @@ func wires(t *testing.T, trace []byte) ([]schema.WireMutation, *Report) {
 	return answers, report
 }
 
-// The export before the first pass contains the configuration. If the harness asks for a system prompt earlier, the
-// replay needs the configuration for this prompt. Without it, the guidance would change at the second request.
+// The export before the first pass contains the configuration. But a harness may ask for a system prompt even
+// before that. The replay needs the configuration for this prompt, too. Without it, the guidance would change at
+// the second request.
 func TestConfigurationStandsBeforeTheFirstSystemPrompt(t *testing.T) {
 	usual := bytes.Join(plain(t, "pi-short.jsonl.gz"), nil)
 	other := bytes.ReplaceAll(usual, []byte(`"protected_tags":20`), []byte(`"protected_tags":7`))
@@ -403,7 +404,7 @@ func TestConfigurationStandsBeforeTheFirstSystemPrompt(t *testing.T) {
 	}
 }
 
-// An older trace lacks the state. The report says so in its first line.
+// An older trace does not contain the state of a session. The report must say so in its first line.
 func TestC12ReportNamesTheMissingParts(t *testing.T) {
 	w := newWorld(t)
 	early := w.connect(false)

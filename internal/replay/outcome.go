@@ -7,9 +7,10 @@ type Outcome struct {
 	// the tokens by which the bust shortened the prompt.
 	Resent  int `json:"resentTokens"`
 	Removed int `json:"removedTokens"`
-	// Cost is the price of the resent tokens, minus the price of reading them from the cache. Gain is the price of
-	// the removed tokens in the bust's request and all later requests. Both compare with the unmodified session. So
-	// the sum of Gain minus Cost over all busts is about the difference of the two bills.
+	// Cost is the price of the resent tokens, minus the price of reading them from the cache. Gain is what it would
+	// have cost to send the removed tokens with the bust's request and with all later requests. Both are relative to
+	// the unmodified session. So the sum of Gain minus Cost over all busts is about the difference between the two
+	// bills.
 	Cost float64 `json:"cost"`
 	Gain float64 `json:"gain"`
 	// PaidOffAt is the pass at which Gain reaches Cost, or 0.
@@ -45,8 +46,8 @@ func followBusts(session []*Pass, unseen int, all map[*Pass]Outcome) {
 			o := bustBetween(session[i-1], p)
 			all[p], removed = o, removed+o.Removed
 		}
-		// The harness may take back content that a bust removed, for example in a revert. The busts then shorten the
-		// prompt by less than their sum.
+		// The harness itself may remove content that a bust has already removed, for example in a revert. Then all
+		// busts together shorten the prompt by less than the sum of what each of them removed.
 		share := 1.0
 		if missing := max(0, p.Raw.Prompt()-p.Tokens.Prompt()); removed > missing {
 			share = float64(missing) / float64(removed)
@@ -66,8 +67,9 @@ func followBusts(session []*Pass, unseen int, all map[*Pass]Outcome) {
 	}
 }
 
-// The prompt of the unmodified session grows by exactly the tokens that are new at this pass. If its prefix is
-// cached, all its other tokens are read from the cache.
+// bustBetween computes the outcome of a bust from its request and the request before. The prompt of the unmodified
+// session grows by exactly the tokens that are new at this pass. If its prefix is cached, the unmodified session
+// reads all its other tokens from the cache.
 func bustBetween(before, bust *Pass) Outcome {
 	grown := bust.Raw.Prompt() - before.Raw.Prompt()
 	o := Outcome{
@@ -78,7 +80,8 @@ func bustBetween(before, bust *Pass) Outcome {
 	return o
 }
 
-// before is the money that one removed token had saved before the bust.
+// follow finds out whether and when the bust pays off. `before` is the money that one removed token had already
+// saved before the bust.
 func (o *Outcome) follow(passes []*Pass, stays []stay, before float64, unseen int) {
 	for i, p := range passes {
 		o.Gain = float64(o.Removed) * (stays[i].saved - before)

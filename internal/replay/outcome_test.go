@@ -33,7 +33,7 @@ func TestOutcomeOfABust(t *testing.T) {
 	}
 }
 
-// If a revert takes back the removed content, the bust saves nothing more.
+// If the user reverts the messages whose content a bust has removed, the bust saves nothing more.
 func TestRemovedContentThatTheHarnessTakesBackSavesNothing(t *testing.T) {
 	price := schema.Price{Write: 5, Read: 1}
 	pass := func(read, rawRead int) *Pass {

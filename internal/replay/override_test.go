@@ -50,8 +50,8 @@ func TestModeOfATraceIsOverridden(t *testing.T) {
 	}
 }
 
-// Some providers get their profile by name, so a replay with another profile renames them. The replay still
-// finds the limits of their models.
+// The profile of some providers follows from the provider's name, so a replay with another profile renames
+// these providers. It must still find the limits of their models.
 func TestProviderIsRenamedForAnotherProfile(t *testing.T) {
 	const limits = `{"at":1500,"from":"host","body":{"jsonrpc":"2.0","id":9,"method":"models/limits","params":{"directory":"/p","model":{"provider":"github-copilot","id":"m"}}}}` + "\n" +
 		`{"at":1500,"from":"shim","body":{"jsonrpc":"2.0","id":9,"result":{"contextTokens":77000,"npm":"@ai-sdk/github-copilot"}}}` + "\n"

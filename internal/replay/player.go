@@ -35,8 +35,8 @@ type player struct {
 	isPriced bool
 	report   *Report
 
-	// config is used for directories without a configuration in the trace. If isConfigGiven is true, the caller
-	// has chosen config for all directories.
+	// config applies to each directory whose configuration is missing in the trace. If isConfigGiven is true, the
+	// caller has chosen config, and it applies to all directories.
 	config        schema.Config
 	isConfigGiven bool
 	mu            sync.Mutex // guards configs, because the host's goroutines read it
@@ -56,7 +56,8 @@ type session struct {
 	// hasState is true when the session's earlier state is loaded, or reported as missing. isContinued is true if
 	// the session had passes before the trace. isSeen is true after the session's first pass in the trace.
 	hasState, isContinued, isSeen bool
-	// In a trace with recorded runs, isRecorded is true as long as each pass has sent the recorded prompt.
+	// If the trace contains recorded runs, isRecorded is true as long as each pass of the replay has sent the same
+	// prompt as the recorded pass.
 	isRecorded bool
 	last       *Pass
 	before     []render.Rendered
@@ -70,7 +71,8 @@ type session struct {
 	wires, raws []render.WireMessage
 	ours, plain *biller
 	alone       *alone
-	// rawSystem is the system prompt before the host's change, system the one after it.
+	// rawSystem is the system prompt as the harness made it. `system` is the same prompt after the host has changed
+	// it.
 	system, rawSystem []string
 	runs              int
 	// counted is the usage of the newest pass, or nil before the first pass.
@@ -224,13 +226,15 @@ func (p *player) transform(ctx context.Context, s step) error {
 			return err
 		}
 	}
-	// A recorded resync stays a resync. For any other step, the base is the revision in this replay.
+	// If the recorded call was a resync, it stays a resync. Any other call gets the revision in this replay as its
+	// base.
 	if params.Base != 0 {
 		params.Base = ses.mirror.revision
 	}
-	// Sent names a wire by its token. This replay has other tokens than the recording, so Sent gets the token of
-	// this replay. The traces of older shims have no tokens, so each of their requests gets the token of its pass.
-	// If a session began before the trace, its first token belongs to an earlier wire, and stays.
+	// Sent names a wire by its token. The tokens of this replay differ from those in the recording, so Sent gets
+	// the token of this replay. The traces of older shims contain no tokens. There, each request gets the token of
+	// its pass. If a session began before the trace, its first token names a wire that the trace does not contain,
+	// so this token stays.
 	isBefore := ses.isContinued && !ses.isSeen
 	if (params.Sent != "" || !p.trace.tellsSent) && !isBefore {
 		params.Sent = ses.sent
@@ -253,8 +257,8 @@ func (p *player) transform(ctx context.Context, s step) error {
 	if err != nil {
 		return err
 	}
-	// If the session is a fork, its first array already contains messages. Drops from the original may affect them,
-	// so this array did not only grow.
+	// If the session is a fork, its first array already contains messages, and drops that come from the original
+	// may affect them. So the first array does not count as one that only grew.
 	grew := held > 0 && unchanged >= held
 	err = p.observe(ctx, ses, transformed{params: params, answer: w, after: after, grew: grew, elapsed: elapsed})
 	if err != nil {
@@ -304,7 +308,8 @@ func (p *player) observe(ctx context.Context, ses *session, t transformed) error
 
 	isBust := commonPrefix(ses.before, t.after) < visible(ses.before)
 	isUnknown := ses.isContinued && !ses.isSeen // the trace does not show the session's previous wire
-	// If a new system prompt came before its pass, it caused a bust that the messages do not show.
+	// A new system prompt that comes before its pass causes a bust that the messages do not show. This bust is not
+	// unexplained.
 	if isBust != row.Bust && !isUnknown && row.BustCause != pipeline.BustSystem {
 		pass.BustCause = pipeline.BustUnexplained
 		pass.Bust = true
@@ -344,7 +349,8 @@ func (p *player) observe(ctx context.Context, ses *session, t transformed) error
 	return nil
 }
 
-// When the host has answered with the system prompt, the model's request is complete. So system bills it.
+// The method `system` asks the host for the system prompt. With the answer, the model's request is complete, so
+// system also bills it.
 func (p *player) system(ctx context.Context, s step) error {
 	var params schema.SystemParams
 	if err := json.Unmarshal(s.params, &params); err != nil {
@@ -396,8 +402,8 @@ func (p *player) session(id string) *session {
 	return ses
 }
 
-// modelOf returns the model that the shim names. If the shim names none, the newest user message names it.
-// modelOf also returns the package that the recorded catalogue names for the model.
+// modelOf returns the model that the shim names. If the shim names none, it returns the model of the newest user
+// message. The second result is the npm package that the recorded catalogue names for the model.
 func (p *player) modelOf(m *mirror, params schema.TransformParams) (schema.Model, string) {
 	var model schema.Model
 	if params.Model != nil {

@@ -10,7 +10,7 @@ import (
 
 // Of returns the route of a model, with the route's default life. npm is the npm package through which the harness
 // calls the provider, or Pi's name of the provider's API, or "". If the package or the provider serves only one family
-// of models, it decides the route. For a gateway, for example OpenRouter, the model's id decides.
+// of models, this alone decides the route. For a gateway, for example OpenRouter, the model's id decides.
 func Of(m schema.Model, npm string) Route {
 	provider, id := strings.ToLower(m.Provider), strings.ToLower(m.ID)
 	r := of(provider, id, npm)
@@ -42,7 +42,7 @@ func of(provider, id, npm string) Route {
 	return Named(unknown)
 }
 
-// If neither the id nor the provider names the family, the result is "".
+// familyOf returns the family of a model. If neither the id nor the provider names a family, the result is "".
 func familyOf(provider, id string) string {
 	switch {
 	case strings.Contains(id, "claude"), provider == "anthropic":
@@ -75,15 +75,16 @@ func claude(name, id string) Route {
 	return r
 }
 
-// A version is the major number times 100 plus the minor number: 4.5 is 405.
+// versionOf returns a version as one number, the major number times 100 plus the minor number. For example, 4.5 is
+// 405.
 func versionOf(major, minor string) int {
 	a, _ := strconv.Atoi(major) // no error: the pattern matches digits only
 	b, _ := strconv.Atoi(minor) // an empty minor number gives 0
 	return a*100 + b
 }
 
-// The documented values follow no rule, so the models are listed. A model that is not listed gets the most frequent
-// value.
+// claudeMinTokens lists models one by one, because the documented values follow no rule. A model that is not listed
+// gets the most frequent value.
 func claudeMinTokens(route, family string, version int) int {
 	switch {
 	case version >= 500 && family != "sonnet" && family != "haiku":
@@ -100,7 +101,8 @@ func claudeMinTokens(route, family string, version int) int {
 	return 1024
 }
 
-// From version 5.6 on, cache writes of OpenAI's models have a price, and prefixes live for 30 minutes.
+// gptWithWriteFee is version 5.6. From this version on, cache writes of OpenAI's models have a price, and prefixes
+// live for 30 minutes.
 const gptWithWriteFee = 506
 
 func openai(id string) Route {

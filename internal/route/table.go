@@ -6,47 +6,48 @@ import "time"
 type Route struct {
 	// Name identifies the route in reports, for example "anthropic-1h".
 	Name string
-	// Title names the source of Life for a person, for example "Anthropic's default".
+	// Title tells the user where Life comes from, for example "Anthropic's default".
 	Title string
 	// Life is how long a prefix stays cached after its last use.
 	Life time.Duration
 	// Shortest and Longest bound the life that can be learned from reported usage. Longest is the longest life
 	// that the provider documents.
 	Shortest, Longest time.Duration
-	// Write and Read are prices of a token that is written to or read from the cache. They are factors of the price of
-	// an uncached token. If writing costs nothing extra, Write is 1, and the provider does not report writes.
+	// Write and Read are the prices of writing a token to the cache and of reading one from it, as multiples of the
+	// price of an uncached token. If Write is 1, writing costs nothing extra, and the provider does not report it.
 	Write, Read float64
 	// MinTokens is the length of the shortest prefix that is cached.
 	MinTokens int
-	// Breakpoints is how many prefixes a request may mark for caching. 0 means that the provider caches every
-	// prompt without marks.
+	// Breakpoints is the number of prefixes that a request may mark for caching. 0 means that the provider caches
+	// every prompt, without marks.
 	Breakpoints int
-	// The provider finds a cached prefix at most Lookback blocks before a breakpoint. 0 means that it finds
-	// every cached prefix.
+	// The provider searches at most Lookback blocks before a breakpoint for the end of a cached prefix. 0 means that
+	// it finds every cached prefix.
 	Lookback int
 	// If the provider caches without marks, the cached part of a prompt grows beyond MinTokens in steps of Step
 	// tokens. 0 means that no steps are documented.
 	Step int
 	// Source is the public document from which the row is taken. docs/cache-routes.md says what each document states.
 	Source string
-	// Cliff depends on the model only, so the table has none (see Of).
+	// Cliff depends only on the model, so the table does not contain it. The function Of sets it.
 	Cliff Cliff
 
 	// longer names the route of requests that pay for a longer life, for example "anthropic-1h" for "anthropic".
 	longer string
-	// quoted is the factor that catalogues quote for writing, if it differs from Write.
+	// quoted is the factor that model catalogues list for writing, if it differs from Write.
 	quoted float64
 }
 
-// assumedLife is used if no document names a life. It is rather long, because the two possible errors differ in
-// price. Let w and r be the prices of writing and reading. Let S be the number of tokens that stay, and D the
-// number that could be dropped. If we think that a live prefix is gone, a bust costs (w−r)·S. If we think that
-// a gone prefix is alive, the missed chance costs about w·D, and S is usually several times D. Also, only the
-// second error shows in the reported usage and so corrects itself.
+// assumedLife is used if no document states a life. It is rather long, because the two possible errors differ in
+// price. Let w and r be the prices of writing and reading a token, S the number of tokens that stay, and D the number
+// that could be dropped. If we believe that a prefix is gone, but it is still cached, we bust it needlessly, which
+// costs (w−r)·S. If we believe that it is cached, but it is gone, we miss the chance to drop tokens, which costs about
+// w·D. S is usually several times D. Also, only the second error shows in the reported usage, so only this error
+// corrects itself.
 const assumedLife = 30 * time.Minute
 
-// shortestLife bounds every learned life. Two steps of a turn are often a minute apart, and with a shorter life
-// a pass would bust the prefix between them.
+// shortestLife is the lower bound of every learned life. Two steps of a turn are often a minute apart. With a shorter
+// life, a pass between them would take the prefix for expired, and would bust it.
 const shortestLife = time.Minute
 
 const day = 24 * time.Hour
@@ -59,7 +60,8 @@ const (
 	geminiDocs    = "https://ai.google.dev/gemini-api/docs/caching"
 )
 
-// For Claude models, claudeMinTokens replaces MinTokens. For OpenAI's older models, Of replaces Read.
+// routes is the table. Two of its values can still change with the model: claudeMinTokens replaces MinTokens for
+// Claude models, and the function Of replaces Read for OpenAI's older models.
 var routes = []Route{
 	{
 		Name: "anthropic", Title: "Anthropic's default", Life: 5 * time.Minute, Longest: time.Hour,
@@ -124,11 +126,11 @@ func All() []Route {
 	return all
 }
 
-// IsImplicit reports whether the provider caches every prompt without marks in the request.
+// IsImplicit reports whether the provider caches prompts by itself, without marks in the request.
 func (r Route) IsImplicit() bool { return r.Breakpoints == 0 }
 
-// Lasting returns the route whose prefixes have this life. If life is longer than the default, this is the
-// route of requests that pay for a longer life.
+// Lasting returns the route of requests with this cache life. If life is longer than r's default, this is the route of
+// requests that pay for a longer life.
 func (r Route) Lasting(life time.Duration) Route {
 	if r.longer == "" || life <= r.Life {
 		return r

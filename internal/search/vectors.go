@@ -13,8 +13,8 @@ const (
 	damping = 60
 )
 
-// vectorOf asks the service before the search begins, so that no open view of the index waits for the
-// service.
+// vectorOf asks the embedding service for the vector of the query. It does so before the search begins, so
+// that no open view of the index waits for the service.
 func vectorOf(ctx context.Context, x *index.Index, q Query) (vector []float32, err error) {
 	if q.Embed == nil {
 		return nil, nil
@@ -30,7 +30,8 @@ func vectorOf(ctx context.Context, x *index.Index, q Query) (vector []float32, e
 }
 
 // fuse adds the texts whose vectors are nearest to the query's vector. Each hit then gets a new score from
-// its rank in each of the two lists. Without vectors, the hits stay as they are.
+// its rank among the hits of the words and from its rank among the hits of the vectors. Without vectors,
+// the hits stay as they are.
 func (s *search) fuse(hits []*scored) ([]*scored, error) {
 	if s.vector == nil || s.q.Project != "" && s.scope.Project == 0 {
 		return hits, nil

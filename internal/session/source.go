@@ -35,11 +35,13 @@ func (ss *Sessions) StateOf(ctx context.Context, s *Session) (*frozen.State, err
 // A RawSource reads messages of one session, as rawhistory.Reader.Read does.
 type RawSource func(ctx context.Context, start, end int, yield func(rawhistory.Message) bool) (rawhistory.Extent, error)
 
-// ErrSubagent refuses ctx_expand in a subagent's session, which never has summaries.
+// ErrSubagent refuses ctx_expand in a subagent's session. Such a session never has summaries, so there is nothing to
+// expand.
 var ErrSubagent = errors.New("this is the session of a subagent; all of its messages are in front of you")
 
-// If the array in memory begins with the session's first message, RawSource returns this array. If not, it returns
-// the harness's own store. The caller holds the session's lock.
+// RawSource returns a source of the session's raw messages. If the array in memory begins with the session's first
+// message, the source reads this array. If not, it reads the harness's own store. The caller holds the session's
+// lock.
 func (ss *Sessions) RawSource(ctx context.Context, s *Session, directory string) (RawSource, error) {
 	if !s.Known {
 		if _, err := ss.Load(ctx, s); err != nil {
@@ -58,7 +60,8 @@ func (ss *Sessions) RawSource(ctx context.Context, s *Session, directory string)
 	return ss.SourceOf(ctx, s, directory)
 }
 
-// The caller of SourceOf holds the session's lock and has read its chronicle.
+// SourceOf does the same as RawSource, but without its checks. The caller holds the session's lock and has read its
+// chronicle.
 func (ss *Sessions) SourceOf(ctx context.Context, s *Session, directory string) (RawSource, error) {
 	anchors := AnchorsOf(s.Chronicle.Compartments)
 	if s.Pipe != nil {
@@ -92,7 +95,8 @@ func AnchorsOf(compartments []chronicle.Compartment) (anchors []chronicle.Place)
 	return anchors
 }
 
-// isWhole is false after a compaction by the harness: the array then has a summary instead of the oldest messages.
+// isWhole reports whether the array still contains the oldest messages. After a compaction by the harness, it
+// contains a summary instead of them.
 func isWhole(entries []history.Entry, anchors []chronicle.Place) bool {
 	if len(anchors) > 0 {
 		return slices.ContainsFunc(entries, func(e history.Entry) bool { return e.Key == anchors[0].Key })
@@ -107,9 +111,9 @@ func InMemory(codec transcript.Codec, entries []history.Entry, raws []json.Value
 	}
 }
 
-// BindAnswer stores to which prompt the thinking of an answer is bound. The harness may exit before the next pass, so
-// BindAnswer does not wait until an array contains the answer. If the model does not bind its thinking, or if the
-// request was not sent with the newest pass's wire, BindAnswer does nothing. The caller holds the session's lock.
+// BindAnswer stores the prompt to which the thinking of an answer is bound. It does not wait until an array contains
+// the answer, because the harness may exit before the next pass. It does nothing if the model does not bind its
+// thinking, or if the request was not sent with the wire of the newest pass. The caller holds the session's lock.
 func (ss *Sessions) BindAnswer(ctx context.Context, s *Session, message, sent string) error {
 	if sent == "" || message == "" {
 		return nil

@@ -33,7 +33,7 @@ func headStatus(s store.SessionReport) *schema.HeadStatus {
 	}
 }
 
-// If the session has neither a summarised history nor a historian, the result is nil.
+// historyStatus returns nil if the session has neither a summarised history nor a historian.
 func historyStatus(s store.SessionReport) *schema.HistoryStatus {
 	sum := s.History
 	var throttle history.Throttle

@@ -43,7 +43,7 @@ func (sb *Statuses) tellOfBust(ps *pass.Pass) {
 	})
 }
 
-// ifFollow names the number of further requests on which a saving depends.
+// ifFollow ends a sentence about a saving. It says on how many further requests the saving depends.
 func ifFollow(passes int) string {
 	switch passes {
 	case 0:
@@ -107,14 +107,15 @@ func sparedBy(d pipeline.Decision, window, growth, passes int) (saved promptcach
 	return saved
 }
 
-// If a prompt is above this share of the window, in percent, the harness's own prompt and tools do not fit beside it.
+// unfitShare is a percentage of the window. If a prompt alone is larger than this, the harness's own prompt and tools
+// do not fit beside it.
 const unfitShare = 90
 
 // toldOf is the newest prompt for which the user was told that it does not fit into the window.
 var toldOf = session.NewLastingSlot[string]()
 
-// If a prompt alone does not fit into the window, tellOfPrompt tells the user, once for each prompt. magicctx cannot
-// help, because it never shortens an unanswered prompt.
+// tellOfPrompt tells the user, once for each prompt, if the prompt alone does not fit into the window. magicctx
+// cannot help then, because it never shortens an unanswered prompt.
 func (sb *Statuses) tellOfPrompt(ps *pass.Pass) {
 	prompt, tokens := ps.Session.Pipe.UnansweredPrompt()
 	limit := ps.Readings.Counting.Model.OwnTokens(ps.Readings.LimitTokens)

@@ -18,14 +18,16 @@ import (
 type saving struct {
 	// The saving covers the passes up to upTo. passes counts the passes whose usage is known.
 	upTo, passes int
-	// Without any removal or summary, the next prompt would be larger by dropped tokens.
+	// `dropped` is the number of tokens by which the next prompt would be larger if nothing had ever been
+	// removed or summarised.
 	dropped int
-	// spared is the number of billed tokens of the requests without magicctx, minus the number with magicctx.
-	// It can be negative, because a bust makes the provider write tokens that it would have read.
+	// spared is the number of tokens that the requests would have been billed for without magicctx, minus the
+	// number that they were billed for. It can be negative, because a bust makes the provider write tokens that
+	// it would otherwise have read from its cache.
 	spared promptcache.Tokens
-	// early is the part of dropped that busts for rent have removed since the last bust for another reason.
+	// `early` is the part of dropped that busts for rent have removed since the last bust for another reason.
 	// Without the busts for rent, these tokens would still be in the prompt. earlySpared is the part of spared
-	// that comes from early.
+	// that they account for.
 	early       int
 	earlySpared promptcache.Tokens
 	sent        promptcache.Tokens
@@ -34,8 +36,8 @@ type saving struct {
 	window int
 }
 
-// add adds a pass. Without magicctx, the prompt could not have grown beyond the window, so add ignores tokens
-// beyond it.
+// add returns the saving with one more pass. Without magicctx, the prompt could not have grown beyond the
+// window, so add does not count tokens beyond the window.
 func (v saving) add(p store.BilledPass) saving {
 	v.upTo = p.Pass
 	if p.BustCause == pipeline.BustTranscript || p.BustCause == string(pipeline.CauseReverted) {
@@ -63,9 +65,9 @@ func (v saving) add(p store.BilledPass) saving {
 	return v
 }
 
-// without returns the tokens that would have been billed for a request with the dropped tokens in its prompt.
-// If sparesBust is true, the request would have had no bust, so the provider would have read the resent tokens
-// from its cache.
+// The method `without` returns the tokens that would have been billed for a request if its prompt still
+// contained the dropped tokens. sparesBust means that this request would not have been a bust: the provider
+// would have read the resent tokens from its cache.
 func (v saving) without(p store.BilledPass, sent promptcache.Tokens, dropped int, sparesBust bool) promptcache.Tokens {
 	more := max(0, min(dropped, v.window-sent.Prompt()))
 	if pipeline.Cause(p.Cause).PrefixWasGone() { // the provider had to write all of the prompt anyway
@@ -86,19 +88,22 @@ type savings struct {
 	known map[store.Key]saving
 }
 
-// passes is the number of the newest pass. The saving leaves this pass out, because its usage may be unknown.
+// savingOf returns the saving of all passes before the newest one. passes is the number of the newest pass,
+// which is left out because its usage may still be unknown.
 func (sb *Statuses) savingOf(ctx context.Context, key store.Key, passes, window int, cliff route.Cliff) (saving, error) {
 	sb.savings.mu.Lock()
 	v := sb.savings.known[key]
 	sb.savings.mu.Unlock()
-	// If v covers the newest pass, the session was deleted, and a new one has the same id.
+	// If v already covers the newest pass, v belongs to a session that was deleted, and a new session has the
+	// same id.
 	if v.upTo >= passes || v.window != window || v.cliff != cliff {
 		v = saving{window: window, cliff: cliff}
 	}
 	if v.upTo == passes-1 {
 		return v, nil
 	}
-	// If two statuses are read at once, both read the same rows and get the same result, so no lock is needed.
+	// Two statuses may be made at the same time. Both then read the same rows and get the same result, so no
+	// lock is held here.
 	rows, err := sb.Store.Reports.BilledPasses(ctx, key, v.upTo, passes)
 	if err != nil {
 		return v, err
@@ -112,8 +117,8 @@ func (sb *Statuses) savingOf(ctx context.Context, key store.Key, passes, window 
 	return v, nil
 }
 
-// savedIn returns the money that a session's requests saved, minus the cost of its historian, or nil before the
-// first measured request. The status and a replay both read the figure from savedIn.
+// savedIn returns the money that a session's requests have saved, minus the cost of its historian. Before the
+// first measured request, it returns nil. Both the status and a replay take the figure from savedIn.
 func (sb *Statuses) savedIn(ctx context.Context, key store.Key, passes int, f model.Facts, w model.Window, cliff route.Cliff) (*schema.Saving, error) {
 	v, err := sb.savingOf(ctx, key, passes, w.Limit(), cliff)
 	if err != nil || v.passes == 0 {

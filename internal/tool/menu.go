@@ -23,7 +23,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/memories"
 )
 
-// In this command, a user chooses step by step in dialogs. Its arguments name the page, for example "memory 12".
+// menuName is the command in which the user chooses step by step in dialogs. Its arguments name the page, for
+// example "memory 12".
 const menuName = "ctx-menu"
 
 var menuCommand = command{
@@ -76,7 +77,8 @@ var mainChoices = []schema.Choice{
 	{Label: "Cancel the summary of all but the newest turns", Command: summary.CommandWrapUp, Arguments: "cancel"},
 }
 
-// mainPage offers to cancel a wrap-up only if it runs, and a recomp also if it waits to be continued.
+// mainPage offers to cancel a wrap-up only while it runs. It offers to cancel a recomp while it runs, and also
+// while it waits to be continued.
 func (t *Tools) mainPage(ctx context.Context, key store.Key) (schema.CommandExecuteResult, error) {
 	staged, _, err := t.Store.History.Staged(ctx, key)
 	running, isRecomp, isWrapUp := t.History.Running(key), len(staged.Compartments) > 0, false
@@ -89,8 +91,9 @@ func (t *Tools) mainPage(ctx context.Context, key store.Key) (schema.CommandExec
 	})...), err
 }
 
-// A harness without dialogs shows the message, which says how to choose. The caller must clean text. pageOf cleans
-// the parts of choices that may come from a database.
+// pageOf makes a page of choices. A harness without dialogs shows the message instead, which says how to make each
+// choice. The caller must have cleaned `text`. pageOf cleans those parts of the choices that may come from a
+// database.
 func pageOf(title, text string, choices ...schema.Choice) schema.CommandExecuteResult {
 	message, choices := text, append([]schema.Choice{}, choices...)
 	for i := range choices {
@@ -196,7 +199,7 @@ func (t *Tools) memoryPage(ctx context.Context, key store.Key, directory, rest s
 	return pageOf(fmt.Sprintf("Memory %d", id), text, choices...), nil
 }
 
-// edit calls act in a transaction, for the project of a session.
+// edit calls `act` in a transaction, for the project of the session.
 func (t *Tools) edit(ctx context.Context, key store.Key, directory string, act func(e *memories.Editor, project string) error) error {
 	w, err := t.writer(ctx, key, directory)
 	if err != nil {
@@ -281,8 +284,8 @@ func (t *Tools) messagePage(ctx context.Context, key store.Key, directory, rest 
 	return pageOf(fmt.Sprintf("Message %d", n), format.CleanLines(format.Shorten(found.Output, maxPage)), choices...), nil
 }
 
-// takenPage lists the pieces that were taken out of the prompt, newest first, and the kept ones. It also brings
-// a piece back ("keep 12"), or lets it go ("let-go 12").
+// takenPage lists the pieces that the user keeps, and the pieces that were taken out of the prompt, newest first.
+// It also brings a piece back ("keep 12"), or lets it go ("let-go 12").
 func (t *Tools) takenPage(ctx context.Context, key store.Key, rest string) (schema.CommandExecuteResult, error) {
 	action, number, _ := strings.Cut(rest, " ")
 	if action != "" {
@@ -335,7 +338,7 @@ func (t *Tools) takenPage(ctx context.Context, key store.Key, rest string) (sche
 	return pageOf("Taken out of the prompt", strings.Join(lines, "\n"), choices...), nil
 }
 
-// The list of a harness may show only this many columns of a label, also on a wide screen.
+// In a list of choices, a harness may show only this many columns of a label, even on a wide screen.
 const labelColumns = 60
 
 func labelOf(act string, u schema.DroppedUnit) string {

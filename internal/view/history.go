@@ -54,7 +54,8 @@ func PrintHistories(w io.Writer, all []HistorySession, p Page) error {
 // The end of an id is enough to name a session.
 const idColumns = 10
 
-// If cleaning has removed a character of the id, the result names no session.
+// endOf returns the end of an id, for a table. If cleaning has removed a character of the id, the result does
+// not name a session.
 func endOf(id string) string {
 	runes := []rune(format.Clean(id))
 	return string(runes[max(0, len(runes)-idColumns):])
@@ -151,8 +152,8 @@ func (c tableColumn) pad(text string) string {
 	return column{width: c.width, isRight: c.isRight}.pad(text)
 }
 
-// table gives the first column the width that the others leave, up to the column's own width. If the screen is
-// too narrow, table leaves out the last columns, and names them below.
+// The method `table` gives the first column the width that the other columns leave free, up to the width that
+// it needs. If the screen is too narrow, table leaves out the last columns, and names them below.
 func (s *screen) table(rows int, first tableColumn, rest []tableColumn) {
 	free, fitting := s.width-2-minTitle, 0
 	for fitting < len(rest) && rest[fitting].width+2 <= free {

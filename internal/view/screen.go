@@ -97,7 +97,7 @@ func Screen(v Live, width, height int, now time.Time) (drawn string, below int) 
 	return s.joined(), below
 }
 
-// lastColumns cuts the beginning of a text, so that "…" and the rest fit into n columns.
+// lastColumns cuts off the beginning of a text, so that the rest, with a "…" before it, fits into n columns.
 func lastColumns(text string, n int) string {
 	runes := []rune(text)
 	first := len(runes)
@@ -128,8 +128,8 @@ func (s *screen) away(v Live) {
 // The status command prints all lines of warnings.
 const maxWarningLines = 4
 
-// troubles draws first the faults that stop magicctx, in red and with their remedies, then the warnings about a
-// configuration, in yellow.
+// troubles first draws the faults that stop magicctx, in red and with their remedies. Below them, it draws the
+// warnings about a configuration, in yellow.
 func (s *screen) troubles(st schema.StatusResult) {
 	broken, odd := split(st)
 	if len(broken) > 0 {
@@ -148,7 +148,7 @@ func (s *screen) troubles(st schema.StatusResult) {
 	}
 }
 
-// The faults in broken stop magicctx. All other warnings are in odd.
+// split separates the faults that stop magicctx (broken) from all other warnings (odd).
 func split(st schema.StatusResult) (broken, odd []string) {
 	isListed := false
 	for _, w := range st.Warnings {

@@ -7,11 +7,11 @@ import (
 
 // Additions holds everything that one busting pass adds to the frozen state.
 type Additions struct {
-	// Restored lists the tags of units whose edits are taken back, before Edits are added. The message of
-	// such a unit is no longer a shell.
+	// Restored lists the tags of units whose edits are taken back, before Edits are added. If the message of such a
+	// unit was a shell, it becomes a normal message again.
 	Restored []int
 	Edits    []Edit
-	// Released lists the tags of kept units that the pass had to remove.
+	// Released lists the tags of kept units that the pass had to remove. They are no longer kept.
 	Released []int
 	// Setup is the session's setup from this pass on, or nil if it does not change.
 	Setup *Setup
@@ -23,7 +23,7 @@ type Additions struct {
 	Drained []int
 }
 
-// Commit adds a to the state. It ignores tags that no unit has.
+// Commit makes the additions part of the state. It ignores tags that belong to no unit.
 func (s *State) Commit(a Additions) {
 	for _, tag := range a.Restored {
 		for u := range s.unitsBeside(tag) {
@@ -61,11 +61,13 @@ type Overlay struct {
 	Head Head
 
 	state *State
-	// edited holds a copy of each unit that the proposed edits or the proposed head change, by tag.
+	// edited maps a tag to a changed copy of its unit. It contains each unit that the proposed edits or the proposed
+	// head change.
 	edited map[int]*Unit
 }
 
-// With returns an overlay of the state with a. The queue still has all drops, because only Commit applies Drained.
+// With returns an overlay that shows the state with the additions a. The queue still contains the drops in a.Drained,
+// because only Commit removes them.
 func (s *State) With(a Additions) *Overlay {
 	o := &Overlay{Setup: s.Setup, Head: s.Head, state: s}
 	if a.Setup != nil {
@@ -170,7 +172,7 @@ func (o *Overlay) UnitsFromNewest() iter.Seq[*Unit] {
 
 func (o *Overlay) TagCounter() int { return o.state.TagCounter }
 
-// Queue returns the queued drops, oldest first. The slice belongs to the state.
+// Queue returns the queued drops, oldest first. The slice belongs to the state, so the caller must not change it.
 func (o *Overlay) Queue() []QueuedDrop { return o.state.queue }
 
 func (o *Overlay) Queued(tag int) bool { return o.state.Queued(tag) }

@@ -59,7 +59,7 @@ type BaselineText struct {
 	Tiers [Archived]int
 	// Memories are the ids of the memories in Text.
 	Memories []int64
-	// KeyFiles are the key files in Text, a line "HASH PATH" for each.
+	// KeyFiles lists the key files in Text, one line "HASH PATH" per file.
 	KeyFiles string
 }
 
@@ -116,9 +116,10 @@ func (in BaselineInput) withDefaults() BaselineInput {
 	return in
 }
 
-// record first raises the pressure, so that all compartments lose some detail. If this is not enough, it lowers the
-// oldest compartments tier by tier, down to the archive. Documents have their own budget: large documents would
-// otherwise push out the history (bug class H5 in docs/defects.md).
+// record renders the compartments. If they exceed the budget, it first raises the pressure, so that all compartments
+// lose some detail. If this is not enough, it lowers the oldest compartments tier by tier, down to the archive.
+// Documents have their own budget, because large documents would otherwise push out the history (bug class H5 in
+// docs/defects.md).
 func (in BaselineInput) record() (section string, tiers []int) {
 	budget := float64(in.HistoryBudget)
 	fits := func(section string, limit float64) bool { return float64(in.CountText(section)) <= limit }
@@ -150,7 +151,7 @@ func decay(compartments []chronicle.Compartment, budget float64) []int {
 	return tiers
 }
 
-// lower moves the oldest compartment that is not archived one tier down, as often as steps says.
+// lower takes the given number of steps. Each step moves the oldest compartment that is not archived yet one tier down.
 func lower(tiers []int, steps int) []int {
 	lowered := slices.Clone(tiers)
 	for i := range lowered {
@@ -170,8 +171,8 @@ func stepsToArchive(tiers []int) int {
 	return steps
 }
 
-// recordSection also names the ranges of the archived compartments in one line. The model can ask for the messages of a
-// range only if it knows the range.
+// recordSection renders the compartments. It also names the ranges of the archived compartments in one line, because
+// the model can ask for the messages of a range only if it knows the range.
 func recordSection(compartments []chronicle.Compartment, tiers []int) string {
 	if len(compartments) == 0 {
 		return "<session-history></session-history>"

@@ -6,10 +6,11 @@ import "math"
 const Archived = 5
 
 const (
-	// Without this minimum, a short session would have a lower pressure. Its compartments would stay in tier 1 for
-	// long, and then lose many tiers at one fold.
+	// minPressure is the lowest pressure. Without it, a short session would have a lower pressure. Its compartments
+	// would stay in tier 1 for long, and would then lose many tiers at one fold.
 	minPressure = 0.10
-	// halfLife is in newer compartments, at importance 50 and pressure 1.
+	// The detail of a compartment decays with its age, which is the number of newer compartments. halfLife is its
+	// half-life, counted in newer compartments, at importance 50 and pressure 1.
 	halfLife             = 24
 	importancePerDoubled = 25
 	middleImportance     = 50
@@ -37,8 +38,9 @@ func TierOf(index, importance int, pressure float64) int {
 	return Archived
 }
 
-// DecayPressure returns the pressure at which the compartments have about the size of the budget, in tokens, but at
-// least minPressure. importances are those of the compartments, newest first. Without a budget, the pressure is 1.
+// DecayPressure returns the pressure at which all compartments together are about as large as the budget, but at
+// least minPressure. budget is in tokens. importances holds the importance of each compartment, newest first. Without
+// a budget, the pressure is 1.
 func DecayPressure(importances []int, budget float64) float64 {
 	if !(budget > 0) { // !(>) is true for NaN
 		return 1

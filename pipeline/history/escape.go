@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// The head marks its structure with tags, for example <compartment>. A title, for example, must not look like a tag.
+// The head marks its structure with tags, for example <compartment>. A text inside the head, for example a title,
+// must not look like a tag, so it is escaped.
 var (
 	contentEscapes   = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 	attributeEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&apos;")
@@ -13,7 +14,7 @@ var (
 
 func escapeContent(text string) string { return contentEscapes.Replace(text) }
 
-// escapeAttribute also joins the lines of the value, so that each tag is on one line.
+// escapeAttribute escapes the value of an attribute, and joins its lines, so that each tag is on one line.
 func escapeAttribute(text string) string { return attributeEscapes.Replace(oneLine(text)) }
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -14,7 +14,8 @@ type Message struct {
 	// Key is the harness's id of the message.
 	Key  string
 	Role transcript.Role
-	// Tokens is the size of the raw message, with dropped units, because the historian still has to summarise them.
+	// Tokens is the size of the raw message. It includes dropped units, because the historian still has to summarise
+	// them.
 	Tokens int
 	// Reads is the number of tokens that the historian reads: texts and the beginning of calls, but no results.
 	Reads int
@@ -58,8 +59,8 @@ func MessageOf(m *transcript.Message, ordinal, tokens int) Message {
 	return out
 }
 
-// say adds a text part to the message. It leaves out reminders in a text of the harness. In a text of the user, it
-// keeps them as words of the harness, because the user may have typed the text between their tags.
+// say adds the text of a part to the message. From a text of the harness, it removes reminders. In a text of the user,
+// it keeps them, as words of the harness, because the user may have typed the text between the tags of a reminder.
 func (m *Message) say(p *transcript.Part) {
 	words := "" // of the message's author
 	for _, s := range p.Said() {

@@ -10,8 +10,8 @@ import (
 type Messages struct {
 	list  []Message
 	total int
-	// sums[n] is the size in tokens of all messages up to ordinal n. An ordinal may be missing in the list.
-	// reads[n] is how many of these tokens the historian reads.
+	// sums[n] is the total size in tokens of the messages up to ordinal n. A message that is not in the list counts as
+	// 0. reads[n] is how many of these tokens the historian reads.
 	sums  []int
 	reads []int
 }
@@ -64,7 +64,8 @@ func (m *Messages) find(ordinal int) int {
 	return sort.Search(len(m.list), func(i int) bool { return m.list[i].Ordinal >= ordinal })
 }
 
-// suffixStart returns the greatest ordinal from which on the messages have at least the given tokens, or 1.
+// suffixStart returns the greatest ordinal such that the messages from this ordinal to the end have at least the given
+// tokens. If all messages together have fewer tokens, it returns 1.
 func (m *Messages) suffixStart(tokens int) int {
 	all := m.sums[m.total]
 	switch {
@@ -76,7 +77,8 @@ func (m *Messages) suffixStart(tokens int) int {
 	return sort.Search(len(m.sums), func(n int) bool { return m.sums[n] > all-tokens })
 }
 
-// prefixEnd returns the end of the messages that a run reads: at most the given tokens, but at least one message.
+// prefixEnd returns the end (exclusive) of the messages that a run reads, if it begins at start. The run reads at most
+// the given tokens, but at least one message.
 func (m *Messages) prefixEnd(start, end, tokens int) int {
 	if tokens <= 0 || start >= end {
 		return start

@@ -20,9 +20,9 @@ func (r *messageRenderer) reasoning() {
 	}
 }
 
-// removeLoneReasoning removes reasoning if nothing after it is left, up to the next reasoning or the next step. OpenAI
-// refuses a reasoning item without the item after it. For example, if the call of `reasoning, text, reasoning, call` is
-// removed, the second reasoning item must be removed, too.
+// removeLoneReasoning removes reasoning if nothing is left between it and the next reasoning or the next step. OpenAI
+// refuses a reasoning item without the item that follows it. For example, suppose that an answer is `reasoning, text,
+// reasoning, call`, and that its call is removed. Then the second reasoning item must be removed, too.
 func (r *messageRenderer) removeLoneReasoning() {
 	leads := false
 	for i := len(r.m.Parts) - 1; i >= 0; i-- {
@@ -72,8 +72,8 @@ func (r *messageRenderer) isSpent() bool {
 }
 
 // removeUnbound removes thinking whose prompt has changed. If the prompt before the message has changed, this is all
-// thinking of the message, and otherwise the thinking after a changed part. If the message contains a second answer,
-// its thinking is also removed, because the host does not know the prompt of that answer.
+// thinking of the message. Otherwise, it is the thinking after a changed part. If the message contains a second answer,
+// the thinking of the second answer is also removed, because the host does not know the prompt of that answer.
 func (r *messageRenderer) removeUnbound() {
 	gone, steps := r.Unbound, 0
 	for i := range r.m.Parts {
@@ -89,9 +89,9 @@ func (r *messageRenderer) removeUnbound() {
 	}
 }
 
-// removeFused removes the thinking of an answer that the provider would join with the answer before it, because the
-// host has removed the tool results between the two. This thinking would come after a text, and the provider refuses
-// that. If the provider also joins the two answers of the raw array, the thinking stays.
+// If the host has removed the tool results between two answers, the provider may join the answers. The thinking of the
+// second answer would then come after a text, which the provider refuses. So removeFused removes this thinking. If the
+// provider joins the two answers even in the raw array, the thinking stays.
 func (r *messageRenderer) removeFused() {
 	continues, rawContinues := r.Fused, false
 	for start := 0; start < len(r.m.Parts); {
@@ -126,8 +126,8 @@ const (
 	closed                // the results of the answer's calls follow
 )
 
-// answer returns how an answer ends on the wire and in the raw array. The answer has the parts from start up to end
-// (exclusive).
+// answer examines the answer with the parts from start up to end (exclusive). left says how it ends on the wire, and
+// raw how it ends in the raw array.
 func (r *messageRenderer) answer(start, end int) (left, raw ending) {
 	for i := start; i < end; i++ {
 		p := &r.m.Parts[i]

@@ -2,8 +2,8 @@ package rule
 
 import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
-// OldReasoning removes the reasoning of old messages, also from texts, for example between <think> tags. The edit is
-// stored at the message's newest unit. The reasoning of a message without units stays.
+// OldReasoning removes the reasoning of old messages, including reasoning inside texts, for example between <think>
+// tags. The edit is stored at the message's newest unit, so the reasoning of a message without units stays.
 func OldReasoning(v View, k Knobs) []frozen.Edit {
 	highest := 0
 	for i := range v.Messages {

@@ -2,7 +2,8 @@ package rule
 
 import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
-// OldText compresses old texts, the oldest most, in sessions without ctx_reduce.
+// OldText compresses old texts in sessions without ctx_reduce. The older a text is, the more it is
+// compressed.
 func OldText(v View, k Knobs) []frozen.Edit {
 	if k.CompressFrom <= 0 {
 		return nil

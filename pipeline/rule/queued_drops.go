@@ -2,8 +2,8 @@ package rule
 
 import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
-// QueuedDrops applies the drops that the model queued with ctx_reduce. The newest active units are dropped only if the
-// prefix is gone anyway, and otherwise later. The newest tool arcs become skeletons, so that the model still sees its
+// QueuedDrops applies the drops that the model queued with ctx_reduce. A drop of one of the newest active units has to
+// wait, unless the prefix is gone anyway. The newest tool arcs become skeletons, so that the model still sees its
 // calls.
 func QueuedDrops(v View, k Knobs) []frozen.Edit {
 	queue := v.State.Queue()
@@ -46,12 +46,14 @@ func ProtectedFrom(s *frozen.State, k Knobs) int {
 	return newestActive(s.With(frozen.Additions{}), k.ProtectedTags)
 }
 
-// newestActive returns the tag of the n-th newest active unit, or 0 if there are fewer, so that all are protected.
+// newestActive returns the tag of the n-th newest active unit. If there are fewer than n, it returns 0, so that all
+// units are protected.
 func newestActive(s *frozen.Overlay, n int) int {
 	return newest(s, n, func(u *frozen.Unit) bool { return u.Active() })
 }
 
-// newestTools returns the tag of the n-th newest tool unit, dropped or not, or 0 if there are fewer.
+// newestTools returns the tag of the n-th newest tool unit, whether the unit is dropped or not. If there are fewer
+// than n, it returns 0.
 func newestTools(s *frozen.Overlay, n int) int {
 	return newest(s, n, func(u *frozen.Unit) bool { return u.Kind == frozen.ToolUnit })
 }

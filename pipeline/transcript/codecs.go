@@ -35,7 +35,8 @@ func CheckSize(earlier int, messages []json.Value) error {
 }
 
 // longestList returns the length of the longest list in a message: its parts, content or results. It returns 0 if no
-// list can exceed schema.MaxParts. isStep means that raw contains an answer, which is a message, too.
+// list can exceed schema.MaxParts. isStep means that raw may be a step. longestList then also looks into the member
+// "message" of raw.
 func longestList(raw json.Value, isStep bool) (most int) {
 	if len(raw) < 2*schema.MaxParts { // a list needs two bytes for each element
 		return 0

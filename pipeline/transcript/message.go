@@ -17,11 +17,14 @@ type Message struct {
 	// Key is the harness's message id, unique in a session, or "" for an unreadable message, which is sent unchanged.
 	Key  string
 	Role Role
-	// Created and Completed are Unix milliseconds, 0 when unknown. A copy of the session keeps Created.
+	// Created and Completed are in Unix milliseconds, or 0 if unknown. In a forked session, the copy of a message has
+	// the same Created.
 	Created, Completed int64
-	// KeyLasts means that the message keeps its key in a copy of the session.
+	// KeyLasts means that the copy of the message in a forked session has the same key. This is true in Pi. OpenCode
+	// gives each copy a new id.
 	KeyLasts bool
-	// Model is the model that wrote an assistant message, or the model that must answer a user message.
+	// Model is the model that wrote an assistant message. For a user message, it is the model that is asked to answer
+	// it.
 	Model schema.Model
 	// Agent is the harness's agent that must answer a user message. Each agent has its own system prompt and tools.
 	Agent string
@@ -29,20 +32,21 @@ type Message struct {
 	Finish Finish
 	// Errored means that the harness attached an error to the message.
 	Errored bool
-	// Summary means that the harness made this message as a summary of the session. Usage is empty then, because it
-	// would report the prompt of the compaction.
+	// Summary means that the harness itself wrote this message, in a compaction, to replace older messages. It has no
+	// Usage, because the reported usage would be that of the compaction's own prompt.
 	Summary bool
-	// Stays means that no head replaces the message, because it is no part of the conversation. An example is a changed
-	// instruction of OpenCode 2.
+	// Stays means that the message remains on the wire when a head replaces the messages around it, because it is not
+	// part of the conversation. An example is a changed instruction of OpenCode 2.
 	Stays bool
-	// Nameless means that the message has no id. Its key is made from the key of the message before, and may change. An
-	// example is OpenCode 2's reminder at the step limit.
+	// Nameless means that the harness gave the message no id. Its key is made from the key of the message before it, so
+	// it may change. An example is OpenCode 2's reminder at the step limit.
 	Nameless bool
 	// Hidden means that the harness itself does not send the message to the provider.
 	Hidden bool
-	// Usage is the provider's report for this step, with the size of its prompt.
+	// Usage holds the token counts that the provider reported for this step, including the size of its prompt.
 	Usage Usage
-	// Tools holds the tool switches of a user message, if it has any.
+	// Tools maps tool names to whether the user message switches the tool on. It is nil if the message has no such
+	// switches.
 	Tools map[string]bool
 	Parts []Part
 }
@@ -56,7 +60,7 @@ const (
 	EndsTurn
 	// EndsWithCalls: the model waits for the results of its calls.
 	EndsWithCalls
-	// EndsOtherwise: anything else, for example the limit of an answer's length.
+	// EndsOtherwise: the answer ended for any other reason, for example because it reached its length limit.
 	EndsOtherwise
 )
 
@@ -103,7 +107,8 @@ type Said struct {
 	Text   string
 }
 
-// Said returns the words of a text part by their origins.
+// Said splits the text of a part by author. For example, a text part of a user message can consist of an attached file,
+// an injected reminder and the words that the user typed.
 func (p *Part) Said() []Said {
 	switch {
 	case p.Origin != FromUser:
@@ -139,8 +144,8 @@ type Part struct {
 	// Attached is the number of bytes at the start of a user's text that come from attached files. The harness puts
 	// them before the user's words.
 	Attached int
-	// Typed is the line that the user typed, for example "/review main", if the harness has replaced it with the
-	// command's template. Text is this template, and holds no words of the user.
+	// If the user typed a command, for example "/review main", the harness replaces that line with the command's
+	// template. Typed is then the line, and Text is the template, which contains no words of the user.
 	Typed string
 	// Path leads to the part.
 	Path string
@@ -156,8 +161,8 @@ type Part struct {
 	Original string
 	// Hidden means that the harness does not send the part to the provider.
 	Hidden bool
-	// Compacts means that a compaction or a compaction marker has added the part, so the array begins with this
-	// message.
+	// Compacts marks a part that a compaction or a compaction marker has added. The harness omits all older messages,
+	// so the array begins with the message of this part.
 	Compacts bool
 	// StartsStep marks the beginning of an answer. If a message has two such parts, the provider gets two assistant
 	// messages, with the first one's tool results between them.
@@ -175,7 +180,8 @@ type Part struct {
 	ResultPath string
 	// IsError marks a result that reports a failure.
 	IsError bool
-	// Exited means that the arc is a command whose ExitStatus is known. Messages from a shim may lack the status.
+	// Exited means that the tool call ran a command and that its ExitStatus is known. If the message from the shim
+	// lacks the status, Exited is false.
 	Exited     bool
 	ExitStatus int
 	// Attachments holds the files of a tool result; empty if it has none.
@@ -184,7 +190,7 @@ type Part struct {
 
 	// URL and Mime belong to a file.
 	URL, Mime string
-	// Raw holds the bytes of an Other part that the provider sees.
+	// If Kind is Other and the provider sees the part, Raw holds its bytes.
 	Raw json.Value
 }
 

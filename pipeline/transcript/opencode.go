@@ -28,7 +28,7 @@ type ocInfo struct {
 		Created   float64 `json:"created"`
 		Completed float64 `json:"completed"`
 	} `json:"time"`
-	// A user message names its model in one object, an assistant message in two fields.
+	// A user message names its model in this object. An assistant message names it in two separate fields.
 	Model struct {
 		ProviderID string `json:"providerID"`
 		ModelID    string `json:"modelID"`
@@ -118,8 +118,8 @@ func (OpenCode) Decode(raw json.Value) Message {
 	return msg
 }
 
-// nameFiles finds the texts of attached files. Directly before a file, OpenCode puts its content and the call that
-// reads it.
+// nameFiles marks the texts that come from an attached file. Directly before a file, OpenCode puts a text with the
+// file's content and a text about the call that reads the file.
 func nameFiles(parts []Part) {
 	isFile := false
 	for i := len(parts) - 1; i >= 0; i-- {
@@ -146,8 +146,8 @@ func finishOfOpenCode(reason string) Finish {
 	return EndsOtherwise
 }
 
-// hiddenByOpenCode reports whether OpenCode does not send an answer with an error. It sends an aborted answer that has
-// any part besides reasoning and step marks.
+// hiddenByOpenCode reports whether OpenCode leaves out this answer because it ended with an error. OpenCode leaves out
+// all such answers, except an aborted answer that has any part besides reasoning and step marks.
 func hiddenByOpenCode(msg *Message, err *ocError) bool {
 	if msg.Role != Assistant || err == nil {
 		return false
@@ -178,7 +178,7 @@ func decodeOpenCodePart(role Role, index int, raw json.Value) Part {
 		case role == User && !p.Synthetic:
 			part.Origin = FromUser
 		}
-		// OpenCode checks `ignored` only on texts of the user. It does not send empty texts, whoever wrote them.
+		// OpenCode checks `ignored` only on texts of the user. It never sends an empty text.
 		part.Hidden = p.Text == "" || role == User && p.Ignored
 		if role == User && p.Synthetic {
 			// OpenCode makes its reminder texts anew for each request, with a new id.
@@ -194,7 +194,8 @@ func decodeOpenCodePart(role Role, index int, raw json.Value) Part {
 		decodeOpenCodeTool(&part, &p, path)
 	case "file":
 		part.Kind, part.URL, part.Mime = File, p.URL, p.Mime
-		// For such a file, OpenCode sends only the content, in synthetic texts before the file.
+		// OpenCode does not send these two kinds of files themselves. It sends only their content, in synthetic texts
+		// before the file.
 		part.Hidden = p.Mime == "text/plain" || p.Mime == "application/x-directory"
 	case "step-start", "step-finish", "patch", "snapshot", "agent", "retry":
 		part.Kind, part.Hidden, part.StartsStep = Other, true, p.Type == "step-start"
@@ -206,8 +207,8 @@ func decodeOpenCodePart(role Role, index int, raw json.Value) Part {
 	return part
 }
 
-// prunedOutput is the sentence that OpenCode sends in place of a pruned tool output. It is content even if the output
-// was empty: otherwise, the bust that follows would seem to have no cause.
+// prunedOutput is the sentence that OpenCode sends in place of a pruned tool output. It counts as content even if the
+// output was empty. Otherwise, the bust that the pruning causes would seem to have no cause.
 const prunedOutput = "[Old tool result content cleared]"
 
 func decodeOpenCodeTool(part *Part, p *ocPart, path string) {
@@ -257,13 +258,12 @@ func decodeOpenCodeTool(part *Part, p *ocPart, path string) {
 	}
 }
 
-// proofs lists words in the names of providers' proofs of reasoning: signature
-// and redactedData (Anthropic), redactedContent (Bedrock), thoughtSignature
-// (Google), reasoningEncryptedContent and itemId (OpenAI), reasoning_opaque
-// (Copilot), reasoning_details (OpenRouter).
+// proofs lists words by which a provider's proof of reasoning is recognised. They occur in the names signature and
+// redactedData (Anthropic), redactedContent (Bedrock), thoughtSignature (Google), reasoningEncryptedContent and itemId
+// (OpenAI), reasoning_opaque (Copilot) and reasoning_details (OpenRouter).
 var proofs = []string{"signature", "redacted", "encrypted", "itemid", "opaque", "details"}
 
-// isSigned looks for a proof in the metadata of all providers.
+// isSigned reports whether the metadata contains a proof of any provider.
 func isSigned(metadata json.Value) bool {
 	if metadata == nil {
 		return false
@@ -305,7 +305,7 @@ func (OpenCode) ResultText(p Part, text string) schema.Patch {
 	return patch
 }
 
-// AddCall sets all times to 0, because the bytes must not depend on the time of the call.
+// AddCall sets all times of the call to 0, so that its bytes do not depend on when it is added.
 func (OpenCode) AddCall(c SyntheticCall) schema.Patch {
 	type times struct {
 		Start int `json:"start"`

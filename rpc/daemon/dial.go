@@ -17,7 +17,7 @@ import (
 // ErrForeign means that the process at the endpoint is not a host of this user.
 var ErrForeign = errors.New("not a host of this user")
 
-// dialAt never looks into a directory that another user could have prepared.
+// dialAt connects to the endpoint, unless another user could have prepared the endpoint's directory.
 func dialAt(ctx context.Context, e Endpoint) (net.Conn, error) {
 	if err := checkOwner(e.dir); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoHost, err)
@@ -72,7 +72,8 @@ func checkServer(socket *net.UnixConn, user int) error {
 const handshakeTimeout = 5 * time.Second
 
 // dialTCP connects to the address in the token file. If there is no file, the error wraps os.ErrNotExist. If no process
-// holds the host lock, dialTCP ignores the file: the port of a dead host may belong to any other program.
+// holds the host lock, the host is dead, and its port may belong to any other program. In this case, dialTCP ignores
+// the file.
 func dialTCP(ctx context.Context, e Endpoint) (net.Conn, error) {
 	if err := refusePipe(e.tcp()); err != nil {
 		return nil, err
@@ -118,8 +119,9 @@ func greetWithin(ctx context.Context, conn net.Conn, token string) error {
 	return conn.SetDeadline(time.Time{})
 }
 
-// isLocked reports whether a process holds the lock file at path. It creates no file. Its own lock is shared, so other
-// clients do not fail. A starting host that meets this lock tries again.
+// isLocked reports whether a process holds the lock file at path. It creates no file. It tries to take a shared lock,
+// so that clients that ask at the same time do not disturb each other. A starting host that meets this lock tries
+// again.
 func isLocked(path string) bool {
 	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() { // opening a named pipe would block
 		return false

@@ -47,8 +47,8 @@ func hostVersion(ctx context.Context, e Endpoint) (version string, at Endpoint, 
 // An old host does not know new methods.
 const codeMethodNotFound = -32601
 
-// askVersion calls the method "version". If the host is too old for this method, askVersion takes the version from the
-// host's status. A status can fail, because it reads the store.
+// askVersion calls the method "version". If the host is too old to know this method, askVersion takes the version from
+// the host's status. It prefers the method, because a status reads the store and can therefore fail.
 func askVersion(ctx context.Context, client *rpc.Client) (string, error) {
 	var r schema.VersionResult
 	err := client.Call(ctx, schema.MethodVersion, schema.VersionParams{}, &r)
@@ -60,8 +60,8 @@ func askVersion(ctx context.Context, client *rpc.Client) (string, error) {
 	return st.Version, err
 }
 
-// askToStop returns when the host no longer listens. The host may still be finishing its calls, so its successor must
-// wait for the host lock.
+// askToStop asks the host to stop, and returns when the host no longer listens. The host may still be finishing its
+// calls, so its successor must wait for the host lock.
 func askToStop(ctx context.Context, e Endpoint) error {
 	ctx, cancel := context.WithTimeout(ctx, handoverTimeout)
 	defer cancel()

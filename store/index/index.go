@@ -52,7 +52,7 @@ type Index struct {
 func PathIn(dir string) string { return filepath.Join(dir, fileName) }
 
 // Open opens the index in a data directory for writing, and creates it if there is none. A damaged or older index is
-// deleted first. Open fails with ErrNewer or ErrForeign, or with the errors of the store's file.
+// deleted first. Open fails with ErrNewer, ErrForeign, or an error of the package store/file.
 func Open(ctx context.Context, dir string) (*Index, error) {
 	x, err := open(ctx, dir)
 	if err != nil {
@@ -129,7 +129,8 @@ func (x *Index) connect(ctx context.Context) (err error) {
 	return x.hide()
 }
 
-// SQLite chooses the modes of new files from the umask alone, so hide makes them private.
+// hide makes the files of the index private. SQLite itself chooses the modes of new files from the umask alone, so
+// other users could read them.
 func (x *Index) hide() error {
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		if err := os.Chmod(x.path+suffix, file.Mode); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -139,7 +140,8 @@ func (x *Index) hide() error {
 	return nil
 }
 
-// prepareSchema uses a write transaction, so that only one of two processes creates the tables.
+// prepareSchema uses a write transaction. If two processes open a new index at the same time, only one of them
+// creates the tables.
 func (x *Index) prepareSchema() (err error) {
 	tx, err := x.conn.BeginImmediate()
 	if err != nil {
@@ -175,8 +177,8 @@ func checkVersion(c *sqlite3.Conn) (isNew bool, err error) {
 	return false, nil
 }
 
-// OpenReadOnly opens the index in a data directory to search it. It fails with ErrMissing, ErrNewer or ErrForeign, or
-// with the errors of the store's file.
+// OpenReadOnly opens the index in a data directory to search it. It fails with ErrMissing, ErrNewer, ErrForeign, or
+// an error of the package store/file.
 func OpenReadOnly(ctx context.Context, dir string) (*Index, error) {
 	x := &Index{path: PathIn(dir), prepared: map[string]*sqlite3.Stmt{}}
 	err := func() (err error) {

@@ -33,9 +33,10 @@ type Tended struct {
 }
 
 // Tend applies changes of a run of the dreamer in one transaction. If a memory was changed since the dreamer read it,
-// it stays unchanged. Undo finds the changes by run. If run is 0, Tend chooses a number. account gets this number and
-// the changes that were made. It returns a JSON object with all that the run has done, which the same transaction
-// stores. If the run has lost its lease, Tend fails with work.ErrLeaseLost.
+// Tend leaves it unchanged. run is the number by which Undo finds the changes. If it is 0, Tend chooses a number. Tend
+// calls account with the number and with the changes that were made. account returns a JSON object that describes
+// everything the run has done, and the same transaction stores it. If the run has lost its lease, Tend fails with
+// work.ErrLeaseLost.
 func (s *Memories) Tend(ctx context.Context, project, holder string, run int, changes []Tended, account func(number int, made []Tended) string) error {
 	w := DreamerOf(project)
 	err := s.db.Update(ctx, func(tx *database.Tx) error {
@@ -111,8 +112,8 @@ func (e *Editor) tend(project string, c Tended) (isMade bool, err error) {
 	return err == nil, err
 }
 
-// split replaces a memory with several new memories: first, and one for each content in more. If one of the contents
-// exists, for example in an archived memory, split changes nothing.
+// split replaces a memory with several new memories: first, and one for each content in more. If a memory with one of
+// these contents already exists, even an archived one, split changes nothing.
 func split(e *Editor, old, first chronicle.Memory, more []string) (isMade bool, err error) {
 	for _, content := range append([]string{first.Content}, more...) {
 		m := first

@@ -18,7 +18,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/opencodedb"
 )
 
-// conversation returns n messages, alternately of user and model. Message i has the key mi and the time 1000·i.
+// conversation returns n messages, alternately from the user and the model. For example, message 3 has the key
+// m3 and the time 3000.
 func conversation(n int) (all []json.Value) {
 	for i := 1; i <= n; i++ {
 		role, more := "user", ""
@@ -49,8 +50,8 @@ func rows(t testing.TB, path string) (all []string) {
 	return all
 }
 
-// array returns the keys of OpenCode's array. It begins with the newest prompt that has a compaction part and a
-// finished summary, and ends with the newest message.
+// The function `array` returns the keys of the messages in OpenCode's array. The array begins with the newest
+// prompt that has a compaction part and a finished summary, and ends with the newest message.
 func array(t testing.TB, path, session string) (keys []string) {
 	t.Helper()
 	type row struct {

@@ -9,7 +9,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// A Subject is the session or the project on which an agent works. Exactly one is set.
+// A Subject is the session or the project on which an agent works. Either Harness and Session are set, or Project
+// is set.
 type Subject struct {
 	Harness, Session string
 	Project          string // the identity of the project
@@ -23,7 +24,7 @@ func (s Subject) String() string {
 	return "session " + s.Harness + "/" + s.Session
 }
 
-// A Work is the work of one agent for a subject, with a lease, a pace and runs.
+// A Work names the work of one agent for one subject. The store keeps its lease, its pace and its runs.
 type Work struct {
 	Agent   string // for example "historian"
 	Subject Subject
@@ -31,22 +32,24 @@ type Work struct {
 
 func (w Work) String() string { return w.Agent + " of " + w.Subject.String() }
 
-// A State is the state of a work, or zero before the first run.
+// A State is what the store knows about a Work. Before the first run, it is zero.
 type State struct {
 	// RunningSince is when (Unix ms) the current run began, or 0.
 	RunningSince int64
 	// Failures counts the failed runs since the last success. LastError and FailedAt (Unix ms) describe the newest
-	// failure. The next run waits until Retry: a pass of the session, or for a project a time (Unix ms).
+	// failure. No run may begin before Retry. Retry is the number of a pass if the subject is a session, and a
+	// time (Unix ms) if it is a project.
 	Failures  int
 	LastError string
 	FailedAt  int64
 	Retry     int64
 	// Throttle is the caller's throttle, a JSON object.
 	Throttle string
-	// Unfinished is a JSON object with all that an unfinished run has done, or "". After a crash, the next run
-	// continues the work.
+	// Unfinished is a JSON object that describes everything an unfinished run has done, or "". After a crash, the
+	// next run continues from there.
 	Unfinished string
-	// These are sums over all runs, because the store keeps only the newest runs.
+	// Runs and Usage are totals over all runs. They are stored separately, because the store keeps only the newest
+	// runs.
 	Runs  int
 	Usage Usage
 }
@@ -67,7 +70,8 @@ func Read(c *sqlite3.Conn, w Work, now int64) (r State, err error) {
 	return r, err
 }
 
-// If the session is unknown, ensureWork does nothing, so that a late run cannot bring a deleted session back.
+// ensureWork creates the row of a work if it is missing. If the session is unknown, ensureWork does nothing, so
+// that a late run cannot bring a deleted session back.
 func ensureWork(tx *database.Tx, w Work) error {
 	_, err := tx.Exec(`
 		INSERT INTO agent_work (subject, agent, harness, session_id)

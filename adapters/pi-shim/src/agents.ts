@@ -5,9 +5,12 @@ import { join } from "node:path"
 import { asError, result, type AgentRunParams, type AgentRunResult } from "@magicctx/shim-core"
 import type { AssistantMessage, Open, TextBlock } from "./pi.ts"
 
-/** How long a process of Pi may take to end, in ms, after its last event or after a signal. */
+/** How long a Pi process may take to end after its last event or after a signal, in ms. */
 const graceMS = 2_000
-/** Longer lines of the output, in bytes, are skipped: Pi 0.74 writes the whole message for each piece of an answer. */
+/**
+ * The longest line of output, in bytes, that is read. Longer lines are skipped. They occur because Pi 0.74 writes the
+ * whole message again for each new piece of an answer.
+ */
 const longestLine = 16 << 20
 const longestError = 2_000
 
@@ -30,7 +33,8 @@ export async function runAgent(open: Open | undefined, params: AgentRunParams, s
     // Pi requests the longest answer that its catalogue allows. Only an extension can lower this limit.
     const bound = join(dir, "bound.js")
     if (maxOutput) writeFileSync(bound, `export default (pi) => pi.on("context", (_, { model }) => void (model.maxTokens = Math.min(model.maxTokens || ${maxOutput}, ${maxOutput})))`)
-    // process.argv[1] is the path of Pi's script. If Pi is a compiled binary, the file does not exist.
+    // process.argv[1] is the path of Pi's script. If Pi is a compiled binary, there is no such file, and the binary is
+    // started without it.
     const entry = process.argv[1]
     const args = [
       ...(entry && existsSync(entry) ? [entry] : []),
@@ -46,7 +50,7 @@ export async function runAgent(open: Open | undefined, params: AgentRunParams, s
   }
 }
 
-/** Returns the answers of a process of Pi, and ends the process after the agent's last step. */
+/** Collects the answers of a Pi process, and ends the process after the agent's last step. */
 async function follow(pi: Pi, prompt: string, steps = Infinity, signal: AbortSignal): Promise<AgentRunResult> {
   const answers: Array<{ message: AssistantMessage }> = []
   let grace: NodeJS.Timeout | undefined
@@ -80,7 +84,7 @@ interface PiEvent {
 class Pi {
   readonly #child: ChildProcess
   #errors = ""
-  /** If the process has ended, it gets no signal, because another process may have its id. */
+  /** Once the process has ended, it gets no more signals, because its id may belong to another process by then. */
   #hasEnded = false
 
   constructor(args: string[], cwd: string) {
@@ -99,7 +103,10 @@ class Pi {
     })
   }
 
-  /** Sends the prompt, and waits for the end of the process. Returns its error output, or else how it ended. */
+  /**
+   * Sends the prompt, and waits until the process has ended. Returns the process's error output. If there is none, it
+   * returns how the process ended.
+   */
   async run(prompt: string): Promise<string> {
     const child = this.#child
     child.stderr!.on("data", (chunk: Buffer) => (this.#errors = (this.#errors + chunk.toString()).slice(-longestError)))

@@ -17,7 +17,10 @@ import { Neighbour } from "./neighbour.ts"
 import { opencode, pi, type Bench } from "./harness.ts"
 import { session } from "./session.ts"
 
-/** A measurement runs at least `least` passes, until `undisturbed` of them were undisturbed, but at most `most`. */
+/**
+ * A measurement runs at least `least` passes. It then goes on until `undisturbed` of its passes were undisturbed, but
+ * it stops after `most` passes.
+ */
 const passes = { least: 100, undisturbed: 60, most: 200 }
 /** The total time that a measurement waits for other processes to leave the core, in ms. */
 const patienceMS = 40_000
@@ -34,7 +37,9 @@ interface Figures {
   passes: number
   wholeP50: number
   wholeP95: number
-  /** How many passes had the core for themselves. If there were too few, p50 and p95 are undefined. */
+  /**
+   * How many passes had the core to themselves. If there were too few, undisturbedP50 and undisturbedP95 are undefined.
+   */
   undisturbed: number
   undisturbedP50: number | undefined
   undisturbedP95: number | undefined
@@ -54,8 +59,8 @@ async function measure(messages: number, edited = false, bench: Bench = opencode
   Object.assign(process.env, { MAGIC_CONTEXT_DATA_DIR: dir, XDG_RUNTIME_DIR: runtime, XDG_CONFIG_HOME: dir })
   mkdirSync(join(dir, "magicctx"))
   writeFileSync(join(dir, "magicctx/magicctx.jsonc"), '{"historian": {"disable": true}}')
-  // The history, and one more step for each pass. All messages have about the same time: a longer pause between two
-  // turns would let the prefix expire.
+  // raw holds the history, and one more step for each pass. All messages have about the same time, because a longer
+  // pause between two turns would let the prefix expire.
   const raw = bench.history(messages + passes.most, Date.now())
   const history = JSON.stringify(raw)
   const started = performance.now()
@@ -70,7 +75,8 @@ async function measure(messages: number, edited = false, bench: Bench = opencode
   const startup = performance.now() - started
   const runner = new Passes(host, bench.format, silent)
 
-  // A harness reads its database again for each pass, so the arrays of two passes share no string.
+  // A real harness reads its database again for each pass, so the arrays of two passes share no strings. Parsing the
+  // history again has the same effect.
   const array = (steps: number) => (JSON.parse(history) as unknown[]).slice(0, bench.end(raw, messages + steps))
   let patience = patienceMS
   const of = { session: "ses_1", directory: dir, ...(bench.harness === "pi" && { model: { provider: "p", id: "m" } }) }
@@ -105,7 +111,7 @@ async function measure(messages: number, edited = false, bench: Bench = opencode
     if (isUndisturbed) undisturbed.push(elapsed)
     hostTimes.push(host)
   }
-  // This measures a resync: the new Passes knows no message, but the host's database knows the session.
+  // A resync is measured here. The new Passes object knows no messages, but the host's database knows the session.
   const resync = (await pass(steps, new Passes(host, bench.format, silent))).elapsed
   await new Promise((resolve) => setTimeout(resolve, 1000)) // let the processes rest, as they do while a model answers
   const memoryMB = resident(limits.hostPid)
@@ -211,7 +217,10 @@ if (!sizes.length) figures.push(await measure(5000, true))
 if (process.argv.includes("--json")) console.log(JSON.stringify(figures, null, 2))
 else print(figures)
 
-/** Compares a figure with its budget. "ok*": the time would be within the budget on the machine of the budgets. */
+/**
+ * Compares a figure with its budget. "ok*" means that the time is over the budget only because this machine is slower
+ * than the one for which the budgets were set.
+ */
 function verdict(key: keyof Figures, value: number, budget: number): string {
   if (value <= budget) return "ok"
   const isTime = key !== "memoryMB" && key !== "binaryMB"

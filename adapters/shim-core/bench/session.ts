@@ -3,7 +3,7 @@ export interface RawMessage {
   parts: unknown[]
 }
 
-/** A session of OpenCode. Every tenth message is a question, the others are steps with 3.5 KB of tool output. */
+/** A session of OpenCode. Every tenth message is a question. The others are steps with 3.5 KB of tool output. */
 export function session(messages: number, now: number): RawMessage[] {
   return Array.from({ length: messages }, (_, i) => (i % 10 === 0 ? user(i, now) : assistant(i, now)))
 }

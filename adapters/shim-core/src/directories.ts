@@ -3,7 +3,9 @@ import { bounded, within } from "./deadline.ts"
 import { Code, Method, ProtocolMajor, type InitializeParams, type InitializeResult, type SessionStatus, type ShimCalls } from "./generated/protocol.ts"
 import type { Log } from "./log.ts"
 
-/** The methods of a plugin instance that the host may call. A missing method is unknown to the instance. */
+/**
+ * The methods that the host may call on a plugin instance. If a method is missing, the instance does not support it.
+ */
 export type Handlers = {
   [M in keyof ShimCalls]?: (params: ShimCalls[M]["params"], signal: AbortSignal) => Promise<ShimCalls[M]["result"]>
 } & {
@@ -21,7 +23,7 @@ export class Directory {
   refusal: string | undefined
   /** The connection on which the directory was last opened. */
   connection: Connection | undefined
-  /** The running initialize that asks the host about this directory again. */
+  /** The initialize call, if one is running, that asks the host about this directory again. */
   asking: Promise<unknown> | undefined
   readonly params: InitializeParams
   readonly handlers: Handlers
@@ -37,7 +39,7 @@ export class Directory {
     this.#first = new Promise((resolve) => (this.#endFirstWait = resolve))
   }
 
-  /** Notes the host's answer: its result, or otherwise the reason why it refused the directory. */
+  /** Records the host's answer: either its result, or the reason why it refused the directory. */
   settle(result: InitializeResult | undefined, refusal?: string): void {
     this.result = result
     this.refusal = refusal
@@ -49,7 +51,10 @@ export class Directory {
     this.#endFirstWait()
   }
 
-  /** Resolves with the first answer. If timeoutMS pass, or if no host can be started, it resolves with undefined. */
+  /**
+   * Resolves with the host's first answer. If no answer comes within timeoutMS, or no host can be started, it
+   * resolves with undefined.
+   */
   async opened(timeoutMS: number): Promise<InitializeResult | undefined> {
     await within(timeoutMS, this.#first)
     return this.result
@@ -78,7 +83,10 @@ export class Directories {
     return [...this.#all].filter((directory) => directory.connection !== connection)
   }
 
-  /** Opens a directory. If the host refuses only this directory, open does not fail. */
+  /**
+   * Opens a directory on a connection. If the host works but refuses this directory, open records the refusal and
+   * does not throw.
+   */
   async open(connection: Connection, directory: Directory): Promise<void> {
     directory.connection = connection
     try {
@@ -99,7 +107,7 @@ export class Directories {
     for (const directory of this.#all) directory.giveUp()
   }
 
-  /** Tells all instances that there is a new connection, or that it is lost. */
+  /** Tells all instances that a connection was opened or lost. */
   tell(isOpen: boolean): void {
     for (const { linked } of this.#all) linked(isOpen)
   }
@@ -111,8 +119,8 @@ export class Directories {
   }
 
   /**
-   * Passes a request of the host to the instance of the directory that the request names. If the request names no
-   * directory, any instance that knows the method answers.
+   * Passes a request of the host to a plugin instance of the directory that the request names. If the request names
+   * no directory, any instance that supports the method answers.
    */
   async serve(method: string, params: unknown, signal: AbortSignal): Promise<unknown> {
     const { directory } = (params ?? {}) as { directory?: string }
@@ -127,8 +135,8 @@ export class Directories {
 }
 
 /**
- * Throws if the host uses another protocol. A newer host refuses an older shim by itself. But an older host answers a
- * newer shim, so the shim must check.
+ * Throws if the host speaks another protocol. A newer host refuses an older shim by itself, but an older host does
+ * not refuse a newer shim. So the shim must check, too.
  */
 function checked(result: InitializeResult): InitializeResult {
   const { protocol, hostVersion, hooks, tools, commands, agents } = result ?? {}
@@ -142,7 +150,9 @@ export function isStopping(err: unknown): boolean {
   return err instanceof RpcError && err.code === Code.Stopping
 }
 
-/** True if the host refused this shim because of its protocol version. Only another host can help. */
+/**
+ * True if the host refused this shim because of its protocol version. It does not help to ask the same host again.
+ */
 export function isOtherProtocol(err: unknown): boolean {
   return err instanceof RpcError && err.code === Code.Version
 }

@@ -41,7 +41,10 @@ export class FrameReader {
     this.#onFrame = onFrame
   }
 
-  /** Reads the next chunk, and reports each frame that is complete. Throws FrameError if the bytes are no frames. */
+  /**
+   * Reads the next chunk, and reports each frame that is now complete. Throws FrameError if the bytes do not form
+   * frames.
+   */
   push(chunk: Buffer): void {
     this.#chunks.push(chunk)
     this.#size += chunk.length
@@ -62,7 +65,8 @@ export class FrameReader {
 
   #readHeader(): ReturnType<typeof parseHeader> | undefined {
     if (this.#size === 0) return undefined
-    // Headers are small: most are within the first chunk, and joining a few chunks is cheap.
+    // Headers are small. Usually, the first chunk contains the whole header. If it does not, joining a few chunks is
+    // cheap.
     let end = this.#chunks[0]!.indexOf(headerEnd)
     if (end < 0 && this.#chunks.length > 1) {
       this.#chunks = [Buffer.concat(this.#chunks, this.#size)]

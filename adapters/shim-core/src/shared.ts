@@ -1,7 +1,10 @@
 import { ProtocolMajor } from "./generated/protocol.ts"
 import type { Host } from "./host.ts"
 
-/** How long a host lives after its last user, in ms. A harness may dispose a plugin and create it again at once. */
+/**
+ * How long the host stays after its last user has left, in ms. A harness may dispose a plugin and create it again at
+ * once. The new plugin then finds the same host.
+ */
 const defaultLingerMS = 2000
 
 /** The right of one user to use the host of this process. */

@@ -15,7 +15,8 @@ import (
 )
 
 const (
-	// The host announces changes of sessions. A request updates the rest of the status, for example the warnings.
+	// The host announces changes of sessions by itself, but not changes of the rest of the status, for example a
+	// new warning. So the follower also requests the status at this interval.
 	refreshEvery = 5 * time.Second
 	retryEvery   = time.Second
 	// Several busy sessions would otherwise cause many reports a second.
@@ -36,7 +37,7 @@ type News struct {
 	Changed bool
 }
 
-// Until ctx ends, Follow calls tell with one News after the other.
+// Follow calls tell with each News, one after another, until ctx ends.
 func (f Follower) Follow(ctx context.Context, tell func(News)) {
 	for ctx.Err() == nil {
 		err := f.listen(ctx, tell)
@@ -131,7 +132,7 @@ func with(st schema.StatusResult, changed []schema.SessionStatus) *schema.Status
 	return &st
 }
 
-// The host then sends the status of each session that changes.
+// subscribe asks the host to send the status of each session that changes.
 func (f Follower) subscribe(ctx context.Context, in *inbox) (*rpc.Client, error) {
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()

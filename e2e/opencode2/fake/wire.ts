@@ -67,7 +67,10 @@ function attachment({ mime, data, name, source }: any): object[] {
 const partTypes = new Set(["text", "media", "reasoning", "tool-call", "tool-result", "compaction", "effort"])
 const resultTypes = new Set(["json", "text", "error", "content"])
 
-/** OpenCode's check after the hooks. If it fails, the turn ends without an answer. */
+/**
+ * Checks a request as OpenCode does after the hooks. If the check fails, the turn ends without an
+ * answer.
+ */
 function check({ system, messages }: { system: any[]; messages: any[] }): void {
   const broken = (what: string) => new Error(`Schema validation failed: ${what}`)
   for (const { type, text } of system) if (type !== "text" || typeof text !== "string") throw broken("system")

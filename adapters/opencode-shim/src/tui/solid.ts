@@ -10,7 +10,7 @@ export type Element = ReturnType<Solid["createElement"]>
 /** The user's plugin and a project's plugin may both be loaded in this terminal. Only one of them may run. */
 const state = ((globalThis as Record<symbol, unknown>)[Symbol.for("magicctx.terminal")] ??= { hasHalf: false }) as { hasHalf: boolean }
 
-/** Reserves the terminal, and returns a function that frees it; undefined if another plugin has the terminal. */
+/** Reserves the terminal. Returns a function that frees it, or undefined if another plugin has the terminal. */
 export function claimTerminal(): (() => void) | undefined {
   if (state.hasHalf) return undefined
   state.hasHalf = true

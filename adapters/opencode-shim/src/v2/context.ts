@@ -6,7 +6,10 @@ import { raised } from "./output.ts"
 import { Steps } from "./steps.ts"
 import { register } from "./tools.ts"
 
-/** The longest time of a pass. Calls to the host have shorter deadlines, but OpenCode may never answer the shim. */
+/**
+ * The longest time that a pass may take. Calls to the host have shorter deadlines, but OpenCode may never answer the
+ * shim.
+ */
 const hookMS = 60_000
 
 interface Changes {
@@ -25,8 +28,8 @@ export async function context(instance: Instance, event: SessionContext): Promis
 }
 
 /**
- * If a hidden agent makes the request, isHidden returns true, sets the agent's system prompt, limits the answer, and
- * removes the tools. After the agent's last step, it ends the turn.
+ * Returns true if a hidden agent makes the request. In this case, isHidden also prepares the request: it sets the
+ * agent's system prompt, limits the answer, and removes the tools. After the agent's last step, it ends the turn.
  */
 export function isHidden(event: SessionContext): boolean {
   const run = hiddenRuns.get(event.sessionID)
@@ -39,8 +42,8 @@ export function isHidden(event: SessionContext): boolean {
 }
 
 /**
- * OpenCode can send a request outside the conversation that keeps the prefix in the provider's cache. It gets the
- * changes of the last pass, so that it begins with the cached prefix.
+ * Changes a request that OpenCode sends outside the conversation, only to keep the prefix in the provider's cache. The
+ * request gets the changes of the last pass, so that it begins with the cached prefix.
  */
 export async function generate(instance: Instance, event: SessionContext): Promise<void> {
   const changes = await within(hookMS, instance.guard("generate", () => repeat(instance, event)))

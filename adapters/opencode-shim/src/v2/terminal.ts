@@ -9,8 +9,9 @@ const mostNotices = 20
 type Owner = PluginInstance & { readonly ctx: PluginContext }
 
 /**
- * The server's half for terminals. Each terminal is a separate process, in which src/tui.ts draws. A terminal can miss
- * an event, so the event `news` contains nothing: it makes the terminal ask for its news.
+ * The part of the plugin that runs in OpenCode's server and serves the terminals. Each terminal is a separate process,
+ * in which src/tui.ts draws. A terminal can miss an event. So the event `news` carries no news: it only makes the
+ * terminal ask for them.
  */
 export class Terminal {
   private readonly owner: Owner
@@ -19,7 +20,10 @@ export class Terminal {
   private readonly views = new Map<string, View>()
   private readonly registration: Promise<RpcRegistration | undefined>
   private readonly notices: Notice[] = []
-  /** The number of the newest notice. It starts with a time, so that the next process begins with a larger number. */
+  /**
+   * The number of the newest notice. The first number is the current time, so that a later process continues with
+   * larger numbers.
+   */
   private newest = Date.now()
   /** The number of the newest notice that a terminal has fetched. */
   private fetched = 0
@@ -63,7 +67,7 @@ export class Terminal {
     this.announce("")
   }
 
-  /** The host sends each status to all directories of the process. A session that has no view here is ignored. */
+  /** The host sends each status to all directories of the process, so a session that has no view here is ignored. */
   changed(status: SessionStatus): void {
     const { harness, session } = status
     const view = viewOf(status)
@@ -72,7 +76,10 @@ export class Terminal {
     this.announce(session)
   }
 
-  /** A new connection may lead to another host, which does not send the statuses yet. */
+  /**
+   * Called when a connection was opened. It may lead to a new host, which does not send the statuses yet, so all
+   * sessions are followed again.
+   */
   linked(): void {
     for (const session of this.views.keys()) this.follow(session)
   }

@@ -17,8 +17,8 @@ async function until(condition: () => boolean): Promise<void> {
 }
 
 /**
- * Waits for the commands. On a busy machine, the fake host may answer after the terminal's question for news, so an
- * event makes the terminal ask again.
+ * Waits until the terminal has registered the commands. On a busy machine, the terminal may ask for news before the
+ * fake host has answered, so an event makes the terminal ask again.
  */
 async function registered(terminal: FakeTerminal): Promise<void> {
   for (let ms = 0; terminal.commands.size < 2; ms += 5) {
@@ -27,7 +27,7 @@ async function registered(terminal: FakeTerminal): Promise<void> {
   }
 }
 
-/** Loads both halves, and opens session s in the terminal. */
+/** Loads both halves of the plugin, and opens session s in the terminal. */
 async function open(t: TestContext, answer: Partial<InitializeResult> = {}, script: Script = {}, trim: (ctx: TerminalContext) => Partial<TerminalContext> = (ctx) => ctx) {
   const rpc = new FakeRpc()
   const loaded = await load(t, { commands, ...answer }, { ...script, results: { "session/status": status, ...script.results } }, (ctx: PluginContext) => ({ ...ctx, rpc }))
