@@ -596,8 +596,8 @@ func TestPiScreen(t *testing.T) {
 	}
 }
 
-// After each turn above its threshold, Pi writes "Auto-compaction cancelled", which looks like an error. The extension
-// must replace this line.
+// After each turn in which the prompt exceeds Pi's own threshold, Pi writes "Auto-compaction cancelled". That looks
+// like an error, so the extension must replace this line.
 func TestPiScreenTellsNoCancelledCompaction(t *testing.T) {
 	needs(t, schema.HarnessPi)
 	t.Parallel()

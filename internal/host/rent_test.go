@@ -12,8 +12,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// rented is a session in a window of 1,000,000 tokens, with one long turn. Each step reads an output of a thousand
-// words. If dropped is not 0, the model asks to drop the tags 2 to dropped.
+// rented starts a session in a window of 1,000,000 tokens, with one long turn. Each step reads an output of a thousand
+// words. If `dropped` is not 0, the model asks to drop all tags from 2 to `dropped`.
 func rented(t *testing.T, spending schema.Spending, steps, dropped int) *harness {
 	h := newHarness(t)
 	h.config.Spending = spending
@@ -46,8 +46,8 @@ func (h *harness) bustFor(cause pipeline.Cause) (pass int, price schema.BustPric
 	return 0, price
 }
 
-// The host waits with the drops until their content has cost as much rent as a bust would have cost at the model's
-// request. A restart must not lose a pass in this sum, or count a pass twice.
+// The host delays queued drops until their content has cost enough rent. Enough is the price that a bust had when the
+// model asked for the drops. If the host restarts, the sum must neither lose a pass nor count a pass twice.
 func TestDropsAreMadeForRent(t *testing.T) {
 	for name, restarts := range map[string]bool{"one host": false, "a restarted host": true} {
 		t.Run(name, func(t *testing.T) {
@@ -95,7 +95,8 @@ func TestRareDropsAreMadeAtOnce(t *testing.T) {
 	}
 }
 
-// The generous setting makes no bust before the window fills. The other settings make none that frees too little.
+// With the generous setting, the host makes no bust before the window fills. With the other settings, it makes no bust
+// that frees too little.
 func TestNoBustForRent(t *testing.T) {
 	for name, test := range map[string]struct {
 		h      *harness

@@ -7,7 +7,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// lines finds the statements that contain most of the terms of a prompt's line, by weight.
+// lines searches for each line of a prompt. It finds the statements that contain most of the line's terms, by weight.
 func (f *finder) lines(all []string) error {
 	for _, line := range all {
 		asked := content(line)

@@ -48,7 +48,7 @@ type trace struct {
 	// answers holds the shim's answers by method and params. The answers of hidden agents are in cassette.
 	answers  map[string][]json.Value
 	cassette *cassette
-	// limits holds the model limits that the shim reported, and asked the models whose limits the host asked for.
+	// limits holds the model limits that the shim reported. `asked` holds the models whose limits the host asked for.
 	limits map[schema.Model]json.Value
 	asked  map[schema.Model]bool
 	// If the trace breaks off, cut says where and why. isTruncated means that a part of the file was lost after
@@ -186,7 +186,7 @@ func harnessOf(params json.Value) (schema.Harness, transcript.Codec, error) {
 	return p.Harness, codec, nil
 }
 
-// If err means that the trace ends early, breaksOff records this and returns true. frames is the number of
+// breaksOff reports whether err means that the trace ends early. If so, it records this in t. `frames` is the number of
 // frames before the end.
 func (t *trace) breaksOff(err error, frames int) bool {
 	t.isTruncated = errors.Is(err, rpc.ErrTruncated)
@@ -203,7 +203,8 @@ func (t *trace) breaksOff(err error, frames int) bool {
 
 func question(method string, params json.Value) string { return method + "\x00" + string(params) }
 
-// The n-th of several equal requests gets the n-th answer. If no answer is left, the last one is repeated.
+// answer returns the recorded answer to a request. If the trace contains several equal requests, the n-th of them gets
+// the n-th answer. If no answer is left, the last one is repeated.
 func (t *trace) answer(method string, params json.Value) (json.Value, error) {
 	q := question(method, params)
 	given := t.answers[q]

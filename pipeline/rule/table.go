@@ -4,13 +4,13 @@ import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
 type Rule struct {
 	Name string
-	// On is the mildest occasion on which the rule is asked.
+	// On is the least urgent occasion on which a pass asks the rule.
 	On Occasion
 	// Propose returns the edits that the rule wants. Propose is pure.
 	Propose func(View, Knobs) []frozen.Edit
 }
 
-// Occasion says how urgent a bust is, and so which rules the pass asks.
+// Occasion says how urgent a bust is. The more urgent it is, the more rules the pass asks.
 type Occasion int
 
 const (

@@ -25,11 +25,11 @@ type DB struct {
 	// MemoryWrites counts the transactions of this process that have stored or changed memories or notes.
 	MemoryWrites atomic.Int64
 
-	// Only the holder of the writer's connection may use statements.
+	// `statements` belongs to the writer's connection. Only the holder of this connection may use it.
 	statements statements
 
-	// Tests set Fault, which is called before each statement of a write transaction. If it returns an error, the
-	// statement fails.
+	// Fault is nil except in tests. It is called before each statement of a write transaction. If it returns an error,
+	// the statement fails.
 	Fault func(query string) error
 }
 
@@ -54,8 +54,8 @@ type Tx struct {
 	fault    func(query string) error // see DB.Fault
 }
 
-// statements maps texts to prepared statements. They stay prepared until the connection is closed, so all texts must be
-// constants.
+// statements maps the texts of SQL statements to prepared statements. A statement stays prepared until the connection
+// is closed. So all texts must be constants, or the map would grow without end.
 type statements map[string]statement
 
 type statement struct {
@@ -219,8 +219,8 @@ func Edit(ctx context.Context, dir string, write func(*Tx) error) error {
 	})
 }
 
-// Patient returns a context that bounds the wait for another program's lock by patience. When a transaction has the
-// lock, only ctx bounds it, because the first transaction of a long session may take longer.
+// Patient returns a context for a transaction that waits for another program's lock no longer than `patience`. Once the
+// transaction has the lock, only ctx limits its time, because the first transaction of a long session may take longer.
 func Patient(ctx context.Context, patience time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithValue(ctx, workKey{}, ctx), patience)
 }

@@ -2,7 +2,10 @@ import type { Choice, Dialogs } from "@magicctx/shim-core"
 import { wrapped, type Colours } from "./panels.ts"
 import type { Solid } from "./solid.ts"
 
-/** The dialogs in this file use these functions. The halves for OpenCode 1 and 2 implement them. */
+/**
+ * The functions of OpenCode that the dialogs in this file need. There is one implementation for OpenCode 1 and one for
+ * OpenCode 2.
+ */
 export interface Stack {
   /** Shows the element that `render` returns, and calls `closed` when the element leaves the screen. */
   show(render: () => unknown, closed: () => void): void
