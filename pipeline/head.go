@@ -141,8 +141,8 @@ func (s *array) SummaryKey() string {
 
 // HeadMutation returns how the client must change the beginning of its array. The client removes the first `start`
 // messages, except the pinned ones, and then puts `messages` in front. If isCleared is set, there is no head any
-// longer, and the client puts nothing in front. HeadMutation records that the client knows the change, so the caller
-// must send this answer.
+// longer, and the client puts nothing in front. If the result has neither messages nor isCleared, the client's head is
+// still the right one. HeadMutation records that the client knows the change, so the caller must send this answer.
 func (s *memo) HeadMutation() (start int, pinned []string, messages []json.Value, isCleared bool) {
 	if !slices.EqualFunc(s.sentHead, s.head.raws, func(a, b json.Value) bool { return string(a) == string(b) }) {
 		messages, isCleared = s.head.raws, len(s.head.raws) == 0

@@ -10,9 +10,10 @@ import (
 
 // While thinking is on, Claude refuses a request whose last answer has calls but does not begin with thinking. Any
 // answer may become the last one, for example when the user reverts the messages after it. So the messages after an
-// answer decide which of its contents must be sent. Even a steady pass must follow a revert, so these decisions are not
-// edits: each rendering makes them from the transcript. If the array only grows, they change no wire, because the rules
-// do not change the newest answer and the results before it (View.unread and View.separating in pipeline/rule).
+// answer decide which of its contents must be sent. These decisions are not edits: after a revert, they must change
+// even on a steady pass, so each rendering makes them again from the transcript. While the array only grows, they do
+// not change the wire, because the rules do not change the newest answer and the results before it (View.unread and
+// View.separating in pipeline/rule).
 
 type spared struct{ call, text bool }
 
@@ -21,8 +22,9 @@ func (s *memo) sparedOf(i int) spared {
 	return spared{call: s.hasToKeepCall(i, p, s.frame.Binds), text: s.hasToKeepText(i, p)}
 }
 
-// reviewEnd finds rendered messages whose spared has changed. After an entry, sparedOf reads no further than the second
-// message that ends an answer. So reviewEnd checks the last two such messages, and those between and after them.
+// reviewEnd marks the rendered messages for which sparedOf has another result now, because new messages follow them.
+// For an entry, sparedOf looks no further than the second message after it that ends an answer. So only the last two
+// such messages, and the messages between and after them, can have changed.
 func (s *memo) reviewEnd() {
 	for i, left := s.rendered-1, 2; i >= 0 && left > 0; i-- {
 		e := &s.entries[i]

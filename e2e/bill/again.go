@@ -95,7 +95,8 @@ type retold struct {
 	prices schema.Price
 	// known holds the facts about each message by the message's hash.
 	known map[uint64]told
-	// thoughts counts the thinking blocks in the harness's messages, and kept counts those that were sent.
+	// `thoughts` counts the thinking blocks in the harness's messages. `kept` counts the thinking blocks that were
+	// sent.
 	thoughts, kept int
 	err            error
 }

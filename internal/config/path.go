@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A path leads to a value. Its elements are keys such as "memory", and indices such as "[2]".
+// A path is the place of a value in a configuration. Its elements are keys such as "memory", and indices such as "[2]".
 type path []string
 
 func (p path) with(key string) path { return append(slices.Clip(p), key) }

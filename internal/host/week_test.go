@@ -37,7 +37,8 @@ type week struct {
 	kills    int
 }
 
-// Even if the host is killed, no budget is exceeded by one token, no memory is lost, and each run can be undone.
+// The test plays random weeks, and kills the host at random moments. No budget may be exceeded by even one token, no
+// memory may be lost, and it must be possible to undo each run.
 func TestRandomWeeks(t *testing.T) {
 	asked, undone, kills := 0, 0, 0
 	for seed := range *weeks {

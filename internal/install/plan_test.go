@@ -243,7 +243,7 @@ func mkdir(t *testing.T, dir string) {
 	}
 }
 
-// Somebody saves the file while the program waits for the user's answer.
+// While the program waits for the user's answer, somebody saves or removes the file. The program must notice that.
 func TestConcurrentEditIsDetected(t *testing.T) {
 	tests := map[string]func(h *home, file string) error{
 		"edit": func(_ *home, file string) error { return os.WriteFile(file, []byte("{ }"), 0o644) },

@@ -30,11 +30,12 @@ const TrustedTidies = 14
 // tidyGap is shorter than a day, because a host that starts every morning does not always start at the same minute.
 const tidyGap = 20 * time.Hour
 
-// Tidied records a tidy at now (Unix ms). It returns the time of the oldest tidy that must agree, or 0 if there were
-// too few tidies.
+// Tidied records a tidy at now (Unix ms). It returns the time of the oldest of the newest TrustedTidies tidies, or 0 if
+// there were too few tidies. Data may be deleted only if it had expired at that time.
 //
-// For example, a clock jumps 100 days ahead. The newest tidies before the jump must still agree, and at their time the
-// sessions in use had not expired. If the clock goes back, the later tidies are forgotten.
+// For example, suppose that a clock jumps 100 days ahead. The oldest of these tidies is still one from before the jump,
+// and at its time the sessions in use had not expired. So nothing is deleted. If the clock goes back, the tidies at
+// later times are forgotten.
 func Tidied(ctx context.Context, s *store.Store, now int64) (agreed int64, err error) {
 	err = s.Update(ctx, func(tx *database.Tx) error {
 		for _, statement := range []struct {

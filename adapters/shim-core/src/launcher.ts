@@ -2,9 +2,9 @@ import { spawn } from "node:child_process"
 import { packagedHost } from "./locate.ts"
 
 /**
- * Runs the host's binary for a user at a terminal. npm links the command `magicctx-host` to the file at launcherURL,
- * because each platform has a separate package with the binary. packageName is the npm package with that file, and
- * harness is the harness of the package.
+ * Runs the host's binary for a user at a terminal. The binary is in a separate package for each platform, so npm links
+ * the command `magicctx-host` to a script, the file at `launcherURL`. `packageName` is the npm package with this
+ * script. `harness` is the harness for which this package is.
  */
 export function launchPackagedHost(launcherURL: string, packageName: string, harness: string): void {
   const tried: string[] = []

@@ -95,7 +95,7 @@ const share = 0.75
 const aroundRows = 7
 const fewestRows = 4
 
-/** OpenCode's large dialog fills a screen of mostColumns columns. Text has aroundColumns columns less. */
+/** The largest width of OpenCode's large dialog, and how many columns narrower its text is. */
 const mostColumns = 82
 const aroundColumns = 8
 
