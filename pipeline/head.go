@@ -131,7 +131,8 @@ func (s *Session) Summary() (key, text string) {
 	return m.Key, text
 }
 
-// SummaryKey returns the key of the newest summary by the harness or of the host's marker. Without both, it is "".
+// SummaryKey returns the key of the newest summary by the harness or of the host's marker. If there is neither, it
+// returns "".
 func (s *array) SummaryKey() string {
 	if n := len(s.entries); n > 0 {
 		return s.entries[n-1].header.newestSummary

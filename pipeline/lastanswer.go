@@ -63,9 +63,9 @@ func (s *array) hasToKeepCall(i int, p render.Profile, binds bool) bool {
 }
 
 // hasToKeepText reports whether entry i must be sent with a text, although it is a shell or has an empty text. This is
-// the case if it ends a turn after answers with calls: without it, an answer with calls would be the last one, and
-// would have to begin with thinking. If no message follows, an empty answer gets no text, because the text would ask
-// the provider to continue the answer.
+// so if entry i ends a turn in which earlier answers have calls: without entry i, such an answer would be the last one,
+// and would have to begin with thinking. If no message follows, an empty answer gets no text, because the text would
+// ask the provider to continue the answer.
 func (s *memo) hasToKeepText(i int, p render.Profile) bool {
 	e := &s.entries[i]
 	isEmpty := e.traits.empty && !p.DropsEmptyText && !s.frame.Binds
@@ -94,7 +94,8 @@ func (s *array) isStep(i int) bool {
 	return e.header.role == transcript.Assistant && e.header.hasTools && !e.traits.silent
 }
 
-// isJoinable reports whether the provider joins the entry, an answer without calls, with an answer after it.
+// isJoinable reports whether entry i is an answer without calls. The provider joins such an answer with an answer after
+// it.
 func (s *array) isJoinable(i int) bool {
 	e := &s.entries[i]
 	return e.header.role == transcript.Assistant && !e.header.hasTools && !e.traits.silent

@@ -54,9 +54,9 @@ func (s *Session) meter(a Assessment, r Readings) Rent {
 	return m
 }
 
-// overCliff returns the additional cost of removable content if the prompt is above a cliff of the provider's prices
-// (route.Cliff). If the prompt without this content is below the cliff, this is the whole additional cost of the
-// request.
+// Above a cliff, a provider charges higher prices for the whole prompt (route.Cliff). overCliff returns the part of the
+// additional cost that the removable content causes. If the prompt without this content is below the cliff, that is the
+// whole additional cost.
 func overCliff(size, removable int, r Readings) int {
 	rest := size - removable
 	return int((r.Route.Cliff.At(size)-1)*float64(size) - (r.Route.Cliff.At(rest)-1)*float64(rest))

@@ -14,9 +14,9 @@ import (
 type Kind string
 
 const (
-	// TimedOut means that the time limit of the question is over.
+	// Aborted means that the caller's context ended, or that the harness aborted the agent.
 	Aborted Kind = "aborted"
-	// TimedOut means that the question's own time is over.
+	// TimedOut means that the time limit of the question is over.
 	TimedOut Kind = "timeout"
 	// Overflow means that the prompt is too long for the model.
 	Overflow Kind = "overflow"

@@ -81,11 +81,11 @@ type Result struct {
 	Unconfirmed Unconfirmed
 	// Next is the first ordinal without a compartment. Facts about messages from Next on are left to the next run.
 	Next int
-	// Model is the model that gave the accepted answer. It is "" for extractive compartments, or if the harness did not
-	// report the model.
+	// Discarded means that the last compartment was left to the next run.
 	Discarded bool
 	MadeBy    chronicle.MadeBy
-	// Model is the model that gave the accepted answer. It is "" for extractive compartments, or if nobody named it.
+	// Model is the model that gave the accepted answer. It is "" for extractive compartments, or if the harness did not
+	// report the model.
 	Model string
 	// Edited means that the editor wrote the tiers.
 	Edited bool

@@ -143,7 +143,8 @@ func (h *retold) read(raw json.Value) told {
 
 var dropRange = regexp.MustCompile(`^(\d+)-(\d+)$`)
 
-// A call of ctx_reduce tells the looker which tags the model has asked to drop.
+// parse reads a message. If the message contains a call of ctx_reduce, parse tells the looker which tags the model has
+// asked to drop.
 func (h *retold) parse(raw json.Value) (t told, err error) {
 	var m struct {
 		Parts []struct {

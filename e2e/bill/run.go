@@ -48,7 +48,7 @@ type run struct {
 	billed   billed
 	spending schema.Spending
 	product  stage.Product
-	// harness is OpenCode 1 or 2. source is the directory with OpenCode 2's source.
+	// `harness` is OpenCode 1 or 2. `source` is the directory with the source of OpenCode 2.
 	harness schema.Harness
 	source  string
 	root    string // the directory for the run's files, with a short path (see opencodetest.NewHome)
@@ -106,7 +106,8 @@ func (r run) play(ctx context.Context) (res result, err error) {
 	mock.AddRule(mockllm.Rule{Name: "title", Match: isTitle, Answer: mockllm.Always(step(s.title()))})
 	mock.AddRule(p.rule())
 	if r.billed.binds {
-		// OpenCode asks the provider to drop invalid thinking. If the provider refused it, the session would end.
+		// OpenCode asks the provider to drop invalid thinking. If the provider refused such thinking instead, the
+		// session would end.
 		mock.Bind(mockllm.BindingDrop, modelID(r.billed.model), modelID(r.billed.other))
 	}
 
@@ -130,8 +131,8 @@ func (r run) play(ctx context.Context) (res result, err error) {
 	return res, errors.Join(err, oc.End(), user.StopHost(context.WithoutCancel(ctx)))
 }
 
-// If a request reached the provider without a pass, magicctx did not change it, and the figures would be wrong. In that
-// case, causes returns an error.
+// causes returns an error if a request reached the provider without a pass. magicctx did not change such a request, so
+// the figures would be wrong.
 func (r run) causes(ctx context.Context, user *stage.User, t tally) ([]schema.CauseCount, []schema.Removal, error) {
 	status, err := user.Status(ctx)
 	if err != nil {

@@ -112,9 +112,9 @@ export class Judge {
   private hasChanged = false
   happened: Happenings = { flush: false, refused: false, reloaded: false, systemChanged: false, pruned: false, lastUse: 0 }
   private forkedFrom: Map<string, Kept> | undefined
-  /** If the session is a copy: how its original, or the original's original, last sent each message. */
+  /** If the session is a copy: the form in which its original, or the original's original, last sent each message. */
   private readonly sentByOriginal = new Map<string, Kept>()
-  /** If the session is a copy: the messages that its original, or an original of that, has ever sent. */
+  /** If the session is a copy: all messages that its original, the original's original, and so on, have ever sent. */
   private readonly sentByAny = new Set<string>()
   /** The size in bytes of the head that the original has sent. */
   private forkedHeadBytes = 0
@@ -153,8 +153,8 @@ export class Judge {
   }
 
   /**
-   * This session is a copy of the session of `other`, so content that was dropped there stays dropped. copied maps the
-   * original's messages to the copy's.
+   * Tells the judge that this session is a copy of the session of `other`. So content that was dropped in the original
+   * must stay dropped in the copy. `copied` maps the ids of the original's messages to the ids of their copies.
    */
   copyOf(other: Judge, copied: ReadonlyMap<string, string>): void {
     this.bindings.inherit(other.bindings)
@@ -199,7 +199,7 @@ export class Judge {
     if (same < good.chain.blocks.length) this.report("warm", `a request that keeps the prefix warm differs from the last request ${same < 0 ? "in its system prompt" : `in block ${same}, which was ${show(good.chain.blocks[same])} and is ${show(chain.blocks[same])}`}`)
   }
 
-  /** The newest judged request. A dump for a person shows it. */
+  /** The newest request, so that a person can look at it in a dump. */
   current: Attempt | undefined
 
   async judge(attempt: Attempt): Promise<Verdict> {
@@ -364,7 +364,7 @@ export class Judge {
     }
   }
 
-  /** The messages with content that a summary of the harness has replaced. */
+  /** Returns the messages with content that the given summary of the harness has replaced. */
   private summarisedBy(summary: string): string[] {
     const { rows } = this.session
     const request = rows.findIndex(({ id }) => id === summary) - 1
@@ -461,7 +461,8 @@ export class Judge {
       ...this.circumstances(model), last, hasLostDatabase: this.hasLostDatabase,
       shrunk: busts.length === 1 ? expected - tokens : undefined, fresh: Math.min(1, Math.max(0, grown / tokens)),
     }
-    // Only the newest pass was for this prompt. An earlier pass may have been for the prompt before a compaction.
+    // Only the newest pass belongs to this prompt. An earlier pass may belong to the prompt before a compaction, so it
+    // is not compared with this prompt's size.
     for (const bust of busts) this.journal.check(bust, { ...facts, expected: bust === passes.at(-1) ? expected : undefined })
     if (!this.good || model !== this.good.model) return
     const same = shared(this.good.chain, chain)

@@ -98,7 +98,7 @@ const sections = [
   "§٣§ keine Ziffer",
 ]
 
-/** A text with section signs. It begins with lead, for example a tag. */
+/** A text with section signs. It begins with `lead`, for example a tag. */
 export function sectioned(random: Random, characters: number, lead = ""): string {
   const body = prose(random, characters).replaceAll(/\n/g, () => (random.chance(0.1) ? ` ${random.pick(sections)}\n` : "\n"))
   return lead + (random.chance(0.7) ? random.pick(sections) + " " : "") + body

@@ -130,8 +130,8 @@ func (b *daily) add(agents string, p schema.Price, used []ask.Usage, sign int) {
 	}
 }
 
-// No day's bill exceeds a budget by a token or a billionth of a dollar. The test varies prices and answers, crashes
-// the host, and cuts off calls.
+// On no day may the bill exceed a budget, not even by a token or a billionth of a dollar. The test varies prices and
+// answers, crashes the host, and cuts off calls.
 func TestNoBudgetIsExceeded(t *testing.T) {
 	b := newBench(t)
 	dollars := rapid.Float64Range(0, 20)

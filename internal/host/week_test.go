@@ -37,7 +37,7 @@ type week struct {
 	kills    int
 }
 
-// The test plays random weeks, and kills the host at random moments. No budget may be exceeded by even one token, no
+// The test plays random weeks, and sometimes kills the host. No budget may be exceeded by even one token, no
 // memory may be lost, and it must be possible to undo each run.
 func TestRandomWeeks(t *testing.T) {
 	asked, undone, kills := 0, 0, 0

@@ -44,7 +44,7 @@ type Report struct {
 	Database string  `json:"database"`
 	Version  int     `json:"schemaVersion"`
 	Tables   []Table `json:"tables"`
-	// Views lists views with the name of a table that an import reads. An import reads no view.
+	// Views lists the views that have the name of a table that an import reads. An import does not read views.
 	Views []string `json:"views,omitempty"`
 }
 

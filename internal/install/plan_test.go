@@ -93,7 +93,8 @@ func TestInstallAfterAnEditCanStillBeUndone(t *testing.T) {
 	}
 }
 
-// The user has restored the file by hand, for example with git.
+// The user has restored the file by hand, for example with git. An uninstallation must leave this file as it is, and
+// remove all other traces of the installation.
 func TestUninstallOfARestoredFileOnlyTidiesUp(t *testing.T) {
 	h := newHome(t)
 	file := filepath.Join(h.dir, "opencode.json")

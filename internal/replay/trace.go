@@ -31,7 +31,7 @@ type step struct {
 	kept       int // of a shortened resync: see rpc.TraceFrame
 	// answer is the recorded host's result, or nil.
 	answer json.Value
-	// If take is set, the step is no request: at this time, the shim sent a hidden agent's answer.
+	// If take is set, the step is not a request, but the moment at which the shim sent a hidden agent's answer.
 	take *take
 	// isRefused means that the recorded host did not have the base of this transform, and ran no pass. The shim
 	// then sent the whole array in a later step.
@@ -45,14 +45,15 @@ func (s *step) hasWire(wire string) bool {
 
 type trace struct {
 	steps []step
-	// answers holds the shim's answers by method and params. The answers of hidden agents are in cassette.
+	// `answers` holds the shim's answers by method and params, except the answers of hidden agents, which are in
+	// `cassette`.
 	answers  map[string][]json.Value
 	cassette *cassette
 	// limits holds the model limits that the shim reported. `asked` holds the models whose limits the host asked for.
 	limits map[schema.Model]json.Value
 	asked  map[schema.Model]bool
-	// If the trace breaks off, cut says where and why. isTruncated means that a part of the file was lost after
-	// the recording.
+	// If the trace breaks off, `cut` says where and why. isTruncated means that a part of the file was lost after the
+	// recording.
 	cut         string
 	isTruncated bool
 	harness     schema.Harness

@@ -57,9 +57,9 @@ const (
 	// The second hit in a message keeps only this share of its score, and the third hit only the square of this share.
 	again = 0.5
 	least = 0.1
-	// A question and its answer belong together. So if a message near a message has a better score, the lower score
-	// rises by this share of the difference. In the same way, the score of a commit rises towards the best score in the
-	// hour before it.
+	// A question and its answer belong together. So if one of two nearby messages has a lower score, this score rises by
+	// this share of the difference. In the same way, the score of a commit rises towards the best score in the hour
+	// before it.
 	answer       = 0.7
 	farthest     = 2              // messages
 	longTurn     = 50             // the largest distance, in messages, from a prompt to its answer

@@ -15,9 +15,9 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// tokensBySource splits the reported size of the prompt. The provider reports only the whole size, so the host
-// counts the parts. Gauge.Base is the size of the part before the messages. The messages are scaled so that all
-// parts add up to the reported size. thinking is an estimate, because the host cannot count it.
+// tokensBySource splits the reported size of the prompt by source. The provider reports only the whole size, so the
+// host counts the parts. Gauge.Base is the size of the part before the messages. The messages are scaled so that all
+// parts add up to the reported size. The host cannot count thinking, so `thinking` is an estimate.
 func tokensBySource(s store.SessionReport, thinking int64) schema.TokensBySource {
 	t := schema.TokensBySource{
 		System: int64(s.System.SystemTokens), Thinking: thinking, Dropped: s.DroppedTokens,

@@ -187,7 +187,8 @@ type page struct {
 	options rawhistory.TextOptions
 	session string // empty for the session that asks
 	body    strings.Builder
-	// last is the last message that was shown, whole or in part, or 0. The next page continues at next and offset.
+	// `last` is the last message that the page shows, whole or in part, or 0. The next page continues in the message
+	// `next` at the byte `offset`.
 	last, next, offset int
 	isFull             bool
 }
@@ -280,7 +281,8 @@ func borderOf(text string) string {
 }
 
 // render puts the same border line before and after the text, for example `=== record 1f2e3d4c5b6a ===`. The border is
-// made from the hash of the text, so the text cannot contain it. So no message can pretend that the record has ended.
+// made from the hash of the text. So the text cannot contain its border, and no message can pretend that the record has
+// ended.
 func (p *page) render(end int) string {
 	body := p.body.String()
 	if p.offset == 0 { // a line end at the end of a cut message is a part of the message, and stays

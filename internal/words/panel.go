@@ -99,7 +99,8 @@ func briefOf(st schema.SessionStatus, problems int) []string {
 	return all
 }
 
-// The sizes of the head's sections are in the provider's tokens, like all other sizes.
+// partsOf splits a prompt by its sources. Like all other sizes, the sizes of the head's sections are in the provider's
+// tokens.
 func partsOf(st schema.SessionStatus) []schema.PanelPart {
 	t, documents, memories := st.Tokens, int64(0), int64(0)
 	if st.Head != nil {

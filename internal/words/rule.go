@@ -30,7 +30,7 @@ var rules = map[string]reason{
 	"empty shells":           {"empty message", "A message of the model of which nothing is left."},
 }
 
-// kinds says why a piece has changed, by the kind of its edit, for edits that name no rule.
+// kinds has a reason for each kind of edit. Rule uses it for edits that name no rule.
 var kinds = map[string]string{
 	"":         "It belongs to a piece that was taken away.",
 	"compress": rules["old text"].text,

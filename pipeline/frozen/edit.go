@@ -5,13 +5,13 @@ import "fmt"
 // An EditKind names the effect of an edit.
 type EditKind string
 
-// Clamp, Withhold, Skeleton and Drop replace content, each more than the one before. A pass only changes a unit forward
-// in this order, for example from a clamp to a drop. Only the user can have an edit taken back (Additions.Restored).
+// Clamp, Withhold, Skeleton and Drop replace content. In this order, each of them replaces more than the one before. A
+// pass may only replace more of a unit, for example change a clamp to a drop. Only the user can have an edit taken back
+// (Additions.Restored).
 const (
 	// NoEdit means that the content is whole.
 	NoEdit EditKind = ""
-	// Withhold replaces the result of a tool call, a text or a file with a short text. The short text says how large
-	// the content was, and that it can be read in parts. The arguments of a call stay.
+	// Clamp shortens the long arguments of a tool call and keeps its result.
 	Clamp EditKind = "clamp"
 	// Withhold replaces the result of a tool call, a text or a file with a short text. The short text says how large
 	// the content was, and that it can be read in parts. The arguments of a call stay.

@@ -23,7 +23,8 @@ type Chunk struct {
 	ToolOnly []chronicle.Range
 	// Tokens is the size of the text.
 	Tokens int
-	// CommitClusters counts the sequences of consecutive blocks of the model in which the model names a commit.
+	// CommitClusters counts how often the model has reported commits. Consecutive blocks of the model count only once,
+	// even if several of them name a commit.
 	CommitClusters int
 	// HasMore means that more messages follow, which did not fit into the budget.
 	HasMore bool

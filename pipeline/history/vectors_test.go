@@ -17,7 +17,8 @@ import (
 // The expected numbers come from an independent implementation of the same rules, which comments call the reference.
 // Where this package differs from the reference, a comment says why.
 
-// Roles are letters, u for the user and a for the assistant.
+// session returns messages with these roles and sizes. Each letter of `roles` is one message: u is the user, and a is
+// the assistant.
 func session(roles string, sizes ...int) *Messages {
 	list := make([]Message, len(roles))
 	for i, r := range roles {

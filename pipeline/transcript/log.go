@@ -16,8 +16,9 @@ const (
 	Codex      schema.Harness = "codex"
 )
 
-// A logCodec reads steps that were made from a session log. It differs from Pi in its vocabulary, in text in prompts
-// that the user has not written, and in the exit status of commands.
+// A logCodec reads steps that were made from a session log. It differs from the codec of Pi in three ways: it has
+// another vocabulary, prompts contain text that the user has not written, and the results of commands have an exit
+// status.
 type logCodec struct {
 	Pi
 	vocabulary *Vocabulary

@@ -47,7 +47,7 @@ func Open(ctx context.Context, o file.Options, migrations []file.Migration) (*DB
 // each transaction and convert every argument twice, while the user waits for the commit.
 type Tx struct {
 	Conn *sqlite3.Conn
-	// A transaction that stores or changes memories or notes sets WritesMemories.
+	// WritesMemories is set by a transaction that stores or changes memories or notes.
 	WritesMemories bool
 
 	prepared statements
@@ -209,8 +209,8 @@ func (d *DB) View(ctx context.Context, f func(*sqlite3.Conn) error) error {
 	}())
 }
 
-// Edit runs the function write in one transaction on the database in dir. A host may have the database open. See
-// file.Edit for the errors.
+// Edit calls write in one transaction on the database in dir, even while a host has the database open. See file.Edit
+// for the errors.
 func Edit(ctx context.Context, dir string, write func(*Tx) error) error {
 	return file.Edit(ctx, dir, func(c *sqlite3.Conn) error {
 		tx := &Tx{Conn: c, prepared: make(statements)}

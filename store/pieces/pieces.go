@@ -12,7 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// ErrUnknown says that the database has no unit with a tag.
+// ErrUnknown says that the database has no unit with the given tag.
 var ErrUnknown = errors.New("the piece is not stored yet")
 
 type Pieces struct{ DB *database.DB }

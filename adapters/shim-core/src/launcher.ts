@@ -19,8 +19,8 @@ export function launchPackagedHost(launcherURL: string, packageName: string, har
 }
 
 /**
- * The arguments for the host. A user of `npx @magicctx/opencode` wants to install. The host asks before it changes
- * files.
+ * Returns the arguments for the host. `npx @magicctx/opencode` without arguments installs magicctx, because its user
+ * most likely wants that. The host asks before it changes files.
  */
 function args(harness: string): string[] {
   const given = process.argv.slice(2)

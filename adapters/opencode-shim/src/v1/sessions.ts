@@ -18,7 +18,7 @@ export interface Conversation {
  */
 export const children = new Map<string, unknown>()
 
-/** How many steps each hidden agent may take, by the id of its session; 0 after the shim has ended the agent. */
+/** How many steps each hidden agent may take, by its session id. 0 means that the shim has ended the agent. */
 export const stepsOf = new Map<string, number>()
 
 /** How many tokens each answer of a hidden agent may have, by the id of its session. */
