@@ -94,15 +94,15 @@ func (s *array) isStep(i int) bool {
 	return e.header.role == transcript.Assistant && e.header.hasTools && !e.traits.silent
 }
 
-// isJoinable reports whether entry i is an answer without calls. The provider joins such an answer with an answer after
-// it.
+// isJoinable reports whether entry i is a visible answer without calls. The provider joins such an answer with an answer
+// after it.
 func (s *array) isJoinable(i int) bool {
 	e := &s.entries[i]
 	return e.header.role == transcript.Assistant && !e.header.hasTools && !e.traits.silent
 }
 
-// endsTurnThinking reports whether entry i is the last before a message of the user and has signed thinking. The
-// thinking may also be in an earlier answer that the provider joins with entry i.
+// endsTurnThinking reports whether entry i is the last message before a message of the user, and has signed thinking.
+// The thinking may also be in an earlier answer that the provider joins with entry i.
 func (s *array) endsTurnThinking(i int) bool {
 	if next := s.nextSeen(i); next == len(s.entries) || s.entries[next].header.role != transcript.User {
 		return false

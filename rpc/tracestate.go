@@ -18,7 +18,8 @@ import (
 // A Dial opens another connection to the recorded host.
 type Dial func(context.Context) (io.ReadWriteCloser, error)
 
-// The user's pass waits for the export, and the shim waits for the pass only a few seconds.
+// exportTimeout is short, because the user's pass waits for the export, and the shim waits only a few seconds for the
+// pass.
 const exportTimeout = 2 * time.Second
 
 // ExportFrom makes the recorder ask the host for the state that the frames do not show. It must be called before the

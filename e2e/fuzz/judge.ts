@@ -66,7 +66,7 @@ export interface Habits {
   hides(message: Message): boolean
 }
 
-/** The real converters check every pass with a bust. Of all passes, they check every 20th. */
+/** The real converters check every 20th pass, and also every pass with a bust. */
 const sampled = 20
 
 export class Judge {
@@ -199,7 +199,7 @@ export class Judge {
     if (same < good.chain.blocks.length) this.report("warm", `a request that keeps the prefix warm differs from the last request ${same < 0 ? "in its system prompt" : `in block ${same}, which was ${show(good.chain.blocks[same])} and is ${show(chain.blocks[same])}`}`)
   }
 
-  /** The newest request, so that a person can look at it in a dump. */
+  /** The newest request. A dump for a person contains it. */
   current: Attempt | undefined
 
   async judge(attempt: Attempt): Promise<Verdict> {

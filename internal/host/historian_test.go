@@ -94,7 +94,7 @@ func good(p schema.AgentRunParams) (string, error) {
 	return historiantest.Output(historiantest.Compartment(r, "Told of "+r.String())), nil
 }
 
-// Only the last answer reports promptTokens; earlier answers report smaller prompts.
+// talk plays n turns. The last answer reports a prompt of promptTokens. Earlier answers report smaller prompts.
 func (h *harness) talk(from, n, words, promptTokens int) {
 	for i := from; i < from+n; i++ {
 		h.clock.Advance(time.Second)

@@ -202,7 +202,7 @@ func TestMarkerIsRemovedWhenSwitchedOff(t *testing.T) {
 }
 
 // If the host crashes between the writes to the two stores, there is a marker without a record, or a record without a
-// marker. At its next start, the host must remove the incomplete marker. The next publication must set a marker again.
+// marker. At its next start, the host must remove whichever exists. The next publication must set a marker again.
 func TestMarkerIsCheckedAtStart(t *testing.T) {
 	t.Run("torn", func(t *testing.T) {
 		h, db := marked(t)

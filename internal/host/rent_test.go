@@ -65,8 +65,8 @@ func TestDropsAreMadeForRent(t *testing.T) {
 			if pass == 0 {
 				t.Fatal("nothing was removed for rent")
 			}
-			// The 11 dropped outputs have about 12,000 tokens. At least as many tokens come after them, and have to be
-			// written again. Writing a token again costs 11.5 times as much as reading it.
+			// The 11 dropped outputs have about 12,000 tokens. About as many tokens, or more, come after them, and have
+			// to be written again. Writing a token again costs 11.5 times as much as reading it.
 			if price.Cost != int(11.5*float64(price.Resent)) || price.Removed < 9_000 || price.Removed > 15_000 {
 				t.Errorf("the price: %+v", price)
 			}

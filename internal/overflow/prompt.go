@@ -1,8 +1,8 @@
 package overflow
 
-// promptSizes are patterns for the size of the refused prompt, as their first group. Some providers name two sizes: one
-// with the answer, and one of the messages alone. The size of the messages is the right one, so its patterns come
-// first. No pattern matches an excess ("by 4200 tokens").
+// promptSizes are patterns whose first group is the size of the refused prompt. Some providers name two sizes: one with
+// the answer, and one of the messages alone. The size of the messages is the right one, so its patterns come first. No
+// pattern matches an excess ("by 4200 tokens").
 var promptSizes = []pattern{
 	// "you requested 5000 tokens (4000 in the messages, 1000 in the completion)"
 	compile(number + ` (?:tokens )?(?:in|of) (?:the |your )?(?:messages|prompt|text input|input)`),
@@ -36,7 +36,7 @@ func promptSize(text string, limit int) int {
 	return 0
 }
 
-// answerRooms are patterns for the number of tokens that a provider reserves for the answer, as their first group.
+// answerRooms are patterns whose first group is the number of tokens that a provider reserves for the answer.
 var answerRooms = []pattern{
 	// "input length and `max_tokens` exceed context limit: 195000 + 21333 > 200000"
 	compile(`context limit[^0-9]{0,10}[0-9][0-9,]*\s*\+\s*` + number),

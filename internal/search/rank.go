@@ -209,7 +209,7 @@ type ranking struct {
 }
 
 // A ref is a term of the query that a word of a text matches. `term` is the term's index in the query. `share` says how
-// well the word matches, from 0 to 1 for the term itself.
+// well the word matches, from 0 to 1. The term itself has the share 1.
 type ref struct {
 	term  int
 	share float64

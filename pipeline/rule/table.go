@@ -64,10 +64,10 @@ const (
 //     answer is removed, too, if only blank text would be left, or if steps are only removed whole. If its message is no
 //     shell, a dropped text or file becomes the placeholder.
 //
-// The provider would refuse some thinking after an edit. It is not a rule that removes this thinking, but each rendering
-// (messageRenderer.reasoning and messageRenderer.contents in pipeline/render). A rendering removes thinking together
-// with the last call of its message, after a message whose results were removed, and, if the model binds its thinking,
-// after any change before it (Session.holds).
+// After some edits, the provider would refuse some of the thinking. No rule removes this thinking. Instead, each
+// rendering does (messageRenderer.reasoning and messageRenderer.contents in pipeline/render). It removes thinking
+// together with the last call of its message, after a message whose results were removed, and, if the model binds its
+// thinking, after any change before it (Session.holds).
 var Table = []Rule{
 	{queuedDrops, AnyBust, QueuedDrops},
 	{"stale ctx_reduce calls", AnyBust, StaleReduceCalls},

@@ -60,7 +60,8 @@ var (
 	injectedPrompt = regexp.MustCompile(`^\s*(?i:<[a-z]+[-_][a-z_-]+[\s>]|<skill>|<channel |Caveat: The messages below|\[Request interrupted by user|# AGENTS\.md instructions|Stop hook feedback:|Base directory for this skill:|This session is being continued from a previous)`)
 )
 
-// An editor puts its context before the user's words in the same text.
+// An editor may put context before the user's words, in the same text. These lines are the headings of the context, of
+// the mentioned files, and of the user's words.
 const (
 	codexContext  = "# Context from my IDE setup:"
 	codexMentions = "# Files mentioned by the user:"

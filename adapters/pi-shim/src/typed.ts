@@ -2,8 +2,8 @@ import type { Message } from "./pi.ts"
 import type { Step } from "./steps.ts"
 
 /**
- * How many typed lines the shim remembers. If the user types a line while the model works, its message comes only
- * later.
+ * How many typed lines the shim remembers. If the user types lines while the model works, Pi makes messages from them
+ * only later, so several lines may wait.
  */
 const remembered = 100
 

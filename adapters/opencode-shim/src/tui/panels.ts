@@ -130,8 +130,8 @@ function lookOf(source: string): { cell: string; colour: string } {
 }
 
 /**
- * Groups equal cells of the bar, for example ["tools", 9] for nine cells. "room" is free space. The cell "bust" is at
- * the size from which a bust may come.
+ * Returns the cells of the bar, with equal neighbours in one group, for example ["tools", 9]. "room" is free space. The
+ * cell "bust" is at the size from which a bust may come.
  */
 export function barOf({ parts, window, bust }: Panel, columns: number): Array<[source: string, count: number]> {
   const prompt = parts.reduce((sum, { tokens }) => sum + tokens, 0)

@@ -141,8 +141,8 @@ export class Sessions extends Turns {
 
   /**
    * OpenCode waits for this method before it stores a user message. From then until the prompt's turn ends, the shim
-   * stores no message. If the shim is just storing a message, the prompt waits for that and gets a later time than the
-   * shim's message. OpenCode answers the user message with the latest time, so it must be the prompt.
+   * stores no message. If the shim is already storing a message, the prompt waits until this message is stored, and gets
+   * a later time. OpenCode answers the user message with the latest time, so the prompt must have this time.
    */
   async prompted(session: string, message: { id: string; time: { created: number } }, text: string | undefined): Promise<void> {
     const ours = [...(this.storing.get(session) ?? [])]
