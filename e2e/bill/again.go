@@ -23,7 +23,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// again replays a recorded trace through the host, at each setting of spending and each price of cached tokens. It
+// again replays a recorded trace through the host, with each value of `spending` and each price of cached tokens. It
 // needs no OpenCode, so it is much faster than a full run. The scripted summariser plays the historian, and the model's
 // calls of ctx_reduce come from the trace. The bills are close to those of a full run, but lack the answers of the main
 // conversation.

@@ -1,6 +1,6 @@
 package script
 
-// The methods of Tools return the name of the harness's tool and its arguments.
+// Each method of Tools returns a tool call in the form of the harness: the tool's name and its arguments.
 type Tools interface {
 	// Read reads `limit` lines of a file, beginning with line `offset`. An argument that is 0 is left out.
 	Read(path string, offset, limit int) (tool string, input map[string]any)

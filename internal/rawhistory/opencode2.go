@@ -42,7 +42,7 @@ func (r Reader) readOpenCode2(ctx context.Context, s Session, start, end int, yi
 	return extent, err
 }
 
-// A session of OpenCode 2 may also have messages of version 1.
+// bothVersions also decodes messages of version 1, because a session of OpenCode 2 may have some.
 type bothVersions struct{ transcript.OpenCode2 }
 
 func (c bothVersions) Decode(raw json.Value) transcript.Message {

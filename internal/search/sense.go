@@ -35,7 +35,7 @@ func (s *search) addSense(all []scored) {
 	}
 }
 
-// subjects returns the direction of each candidate together with the messages near it.
+// subjects returns a direction for each candidate: the direction of its text and of the messages near it together.
 func subjects(all []scored) []words.Vector {
 	place := make(map[*scored]int, len(all))
 	order := make([]*scored, len(all))

@@ -48,8 +48,8 @@ func Panel(st schema.SessionStatus, problems []string, now time.Time) *schema.Pa
 }
 
 const (
-	// The longest texts for one line, in columns. On a terminal of 80 columns, OpenCode 1 leaves 36 columns for a text
-	// beside the name of a usual model, and cuts the middle out of a longer text.
+	// These are the longest lines, in columns. On a terminal of 80 columns, OpenCode 1 shows the line beside the name
+	// of the model, and usually has 36 columns for it. It cuts the middle out of a longer line.
 	maxLine  = 80
 	maxBrief = 36
 	// fullView is the command that shows everything for which a line has no room.

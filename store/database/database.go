@@ -121,7 +121,8 @@ func (tx *Tx) run(f func(*Tx) error) (err error) {
 	return nil
 }
 
-// rollback works even if the transaction's context has ended. After some errors, SQLite has already rolled back.
+// rollback works even if the transaction's context has ended. After some errors, SQLite has already rolled back, so
+// rollback does nothing.
 func (tx *Tx) rollback() error {
 	if tx.Conn.GetAutocommit() {
 		return nil

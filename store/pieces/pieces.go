@@ -28,8 +28,8 @@ const (
 	dropSQL = `DELETE FROM queued_drops WHERE harness = ?1 AND session_id = ?2 AND tag = ?3`
 )
 
-// Keep records that the user keeps these units since a time (Unix ms). 0 means that the user no longer keeps them.
-// Queued drops of kept units are deleted.
+// Keep records that the user has kept these units since the time `since` (Unix ms). If `since` is 0, the user no longer
+// keeps them. Queued drops of kept units are deleted.
 func (p Pieces) Keep(ctx context.Context, harness, session string, tags []int, since int64) error {
 	err := p.DB.Update(ctx, func(tx *database.Tx) error {
 		for _, tag := range tags {

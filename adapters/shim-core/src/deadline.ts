@@ -4,7 +4,7 @@ export class DeadlineExceeded extends Error {
   override name = "DeadlineExceeded"
 }
 
-/** Waits for work, but not longer than ms. Resolves with undefined if the time has passed. */
+/** Waits for `work`, but not longer than `ms`. After this time, it resolves with undefined. */
 export async function within<T>(ms: number, work: Promise<T>): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<undefined>((resolve) => (timer = setTimeout(resolve, Math.max(0, ms), undefined)))

@@ -28,7 +28,7 @@ export interface Native {
   ask: Dialogs["ask"]
 }
 
-/** If a text is longer than this, a dialog of its own shows the text before the list of choices. */
+/** If a text is longer than this, the user first sees it in a dialog of its own, and then the list of choices. */
 const mostCharacters = 240
 const mostLines = 4
 
