@@ -90,7 +90,8 @@ func testReaderIsToldWhatItCouldDrop(t *testing.T, h schema.Harness) {
 	}
 }
 
-// The keys are the ids of calls whose results contain a note, or the texts before a note.
+// notes returns the notes in a request. The key of a note is the id of the call whose result contains the note, or the
+// text before the note.
 func notes(r *mockllm.Request) map[string]string {
 	all := map[string]string{}
 	for _, m := range r.Messages {

@@ -135,8 +135,8 @@ func (d *download) task(args ...string) {
 	}
 }
 
-// After the installation, OpenCode 1 must show the panel: the whole panel beside a wide screen, and one line below a
-// narrow one. Its values must follow the shown session, also after a restart of the host.
+// After the installation, OpenCode 1 must show the panel: on a wide screen, the whole panel in the sidebar; on a narrow
+// screen, one line. The values must be those of the shown session, also after a restart of the host.
 func TestPanelOnTheScreen(t *testing.T) {
 	suite.Needs(t)
 	suite.OnlyWithAll(t, "the tests of the shim play the panel")

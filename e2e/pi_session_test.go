@@ -563,7 +563,8 @@ func TestPiScreen(t *testing.T) {
 		typed{"\x1b[B\x1b[B\r", []string{"magicctx remembers nothing about this project yet."}},
 		typed{"Sure?\r", []string{"Yes.", "magicctx 1% of 200k"}},
 	)
-	// Pi shows the usage of the newest answer. It depends on the length of the clone's path, which is in the prompt.
+	// Pi shows the usage of the newest answer. It depends on the length of the clone's path, which is in the prompt. So
+	// the test takes the expected usage from the mock.
 	requests := w.mock.Requests()
 	usage := requests[len(requests)-1].Reported
 	ctx, cancel := context.WithTimeout(w.ctx, time.Minute)
@@ -596,8 +597,8 @@ func TestPiScreen(t *testing.T) {
 	}
 }
 
-// After each turn above its threshold, Pi writes "Auto-compaction cancelled", which looks like an error. The extension
-// must replace this line.
+// After each turn in which the prompt exceeds Pi's own threshold, Pi writes "Auto-compaction cancelled". That looks
+// like an error, so the extension must replace this line.
 func TestPiScreenTellsNoCancelledCompaction(t *testing.T) {
 	needs(t, schema.HarnessPi)
 	t.Parallel()

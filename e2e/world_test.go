@@ -42,7 +42,8 @@ func newWorld(t *testing.T, root string, files map[string]string) *world {
 	return newWorldOf(t, schema.HarnessOpenCode, root, files)
 }
 
-// Requests contain paths. If two worlds use the same root one after the other, their requests can be compared.
+// newWorldOf creates a world in the directory `root`. Requests contain paths, so the requests of two worlds can only be
+// compared if both worlds have used the same root, one after the other.
 func newWorldOf(t *testing.T, h schema.Harness, root string, files map[string]string) *world {
 	t.Helper()
 	// t.Context would end before the cleanups, which need a context.
@@ -87,8 +88,8 @@ func (w *world) addProject(name string, files map[string]string) string {
 
 func (w *world) bare() opencodetest.Options { return w.user.Bare(w.project, w.mock.URL()) }
 
-// With flat prices, every bust pays off. The stories need that, because they drop little, and only the reported usage
-// shows pressure.
+// With flat prices, every bust pays off. The stories need that because they drop little: only the reported usage shows
+// pressure, but the prompts are short.
 func (w *world) withFlatPrices() opencodetest.Options {
 	o := w.withPlugin()
 	o.FlatPrices = true
@@ -114,8 +115,8 @@ func (w *world) bash(id, command string) mockllm.Step {
 	return mockllm.Call(id, tool, input)
 }
 
-// launch starts the harness, which ends with the test or with stop. In Pi, only limits, prices and environment of the
-// options are used.
+// launch starts the harness, which ends with the test or with stop. For Pi, it uses only the limits, prices and
+// environment in the options.
 func (w *world) launch(o opencodetest.Options) agent.Agent {
 	w.t.Helper()
 	switch w.harness {

@@ -14,9 +14,9 @@ import (
 
 // The tests in this file and in defects_test.go are named after the bug classes A, B and C in docs/defects.md.
 
-// Bug A10, second case: after a pause of ten minutes, each pass before the next answer made a new bust, even if the
-// passes were a second apart. An output may be dropped only if an earlier pass could have dropped it, and the first
-// bust counted as this earlier pass.
+// Bug A10, second case: after a pause of ten minutes, every pass busted again until the next answer came, even if the
+// passes were a second apart. An output may be dropped only if an earlier pass could have dropped it. The host counted
+// the first bust as this earlier pass, so the next pass could drop more.
 func TestBugA10IdleBustsOnceBeforeTheAnswer(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: go\nassistant t1..t30 (10%): call bash c# {\"n\":#} -> \"{4000 x}\"\nassistant a1 (62%): done\nuser u2: n")
@@ -53,8 +53,8 @@ func (s *story) shows(what string, want bool) {
 	}
 }
 
-// Bug A1: a call of ctx_reduce becomes removable when enough messages follow it. A steady pass removed it from the
-// prefix.
+// Bug A1: a call of ctx_reduce becomes removable when enough messages follow it. A steady pass removed such a call from
+// the prefix, and so invalidated the provider's cache.
 func TestBugA1OldReduceCallGoesOnABustOnly(t *testing.T) {
 	s := begin(t, "anthropic", 0)
 	s.happen("user u0: go")
@@ -104,7 +104,8 @@ func TestBugA2ImageGoesOnABustOnly(t *testing.T) {
 	s.shows("base64", false)
 }
 
-// Bug A3: the host computed the placeholder from the unit's text. Another step of the pass had already changed it.
+// Bug A3: the host computed the placeholder from the unit's text, but another step of the pass had already changed this
+// text.
 func TestBugA3PlaceholderDependsOnTheTagAlone(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: [dropped §9§] what is this? | file image\n" +
@@ -122,8 +123,8 @@ func TestBugA3PlaceholderDependsOnTheTagAlone(t *testing.T) {
 	}
 }
 
-// Bug A4: a pass was classified as a bust, but dropped none of the requested units. It still removed reasoning and
-// injected blocks.
+// Bug A4: a pass was classified as a bust, but then dropped none of the requested units, because that was not worth a
+// bust. It still removed reasoning and injected blocks.
 func TestBugA4BustThatIsNotWorthItCleansNothing(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.w.readings.Price = quarterAndTenth
@@ -144,8 +145,8 @@ func TestBugA4BustThatIsNotWorthItCleansNothing(t *testing.T) {
 	}
 }
 
-// Bug A8: when the provider had lost the prefix, the host stored a request for a bust, as for a flush of the user. It
-// never cleared this request, so the next passes busted again.
+// Bug A8: when the provider had lost the prefix, the host stored a request for a bust, as if the user had asked for a
+// flush. It never cleared this request, so the next passes busted again.
 func TestBugA8HardPassEndsItself(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: go\nassistant t1..t30 (10%): call bash c# {\"n\":#} -> \"o#\"\nuser u2: and?")
@@ -194,8 +195,8 @@ func TestBugA18IncompressibleTextIsDecidedOnce(t *testing.T) {
 	}
 }
 
-// Bug A19: the mark of a pause appeared and disappeared. It was computed on some passes only, and from the time of the
-// message before the pause, which a revert or a summary can remove.
+// Bug A19: the mark of a pause appeared and disappeared, because only some passes computed it. They computed it from
+// the time of the message before the pause, and a revert or a summary can remove this message.
 func TestBugA19PauseIsShownForEver(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: go\nassistant a1 (10%): ok")
@@ -210,8 +211,8 @@ func TestBugA19PauseIsShownForEver(t *testing.T) {
 	s.shows(mark, true)
 }
 
-// Bug A20: the wire shows the todo list again after its call was dropped. When the model changed its list, this copy
-// changed too.
+// Bug A20: if the call that wrote the todo list is dropped, the host shows a copy of the list on the wire. When the
+// model changed its list, the copy in the old message changed too.
 func TestBugA20TodoListStaysAsItWasShown(t *testing.T) {
 	const todo = `call todowrite %s {"todos":[{"content":"%s","status":"pending","priority":"high"}]} -> "ok"`
 	s := begin(t, "anthropic", 1)
@@ -248,8 +249,8 @@ func TestBugA28EveryPressureFromTheThresholdOnIsABust(t *testing.T) {
 	}
 }
 
-// Bug A29: no answer came between two passes, so both read the same usage. The second pass did not know how much the
-// first had freed, and dropped the rest of the tail.
+// Bug A29: no answer came between two passes, so both used the same reported prompt size. The second pass did not know
+// how much the first pass had freed, and dropped the rest of the tail.
 func TestBugA29SameMeasurementDropsNothingMore(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: go\nassistant t1..t10 (tool-calls, 10%): call bash c# {\"n\":#} -> \"{2400 x}\"\nassistant t11 (tool-calls, 10%): call bash c11 {} -> \"o\"")
@@ -272,8 +273,8 @@ func TestBugA29SameMeasurementDropsNothingMore(t *testing.T) {
 	}
 }
 
-// Bug A32: if nothing of a message was left, the host removed the message from the array. Caches between the harness
-// and the provider find messages by their position, so they missed.
+// Bug A32: if a message had no content left, the host removed the whole message from the array. Caches between the
+// harness and the provider identify messages by their position, so they no longer matched.
 func TestBugA32NoPatchTakesAMessageOut(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: go\nassistant a1 (10%): x\nassistant t1..t21 (10%): call bash c# {\"n\":#} -> \"o#\"\nuser u2: next")
@@ -291,8 +292,8 @@ func TestBugA32NoPatchTakesAMessageOut(t *testing.T) {
 	s.shows("a1 ", false) // a1 is still in the array, but empty
 }
 
-// Bug A33: the provider joins successive answers into one, which may have thinking only at its start. The host counted
-// an empty answer as the start, although it is not on the wire.
+// Bug A33: the provider joins successive answers into one, and the joined answer may have thinking only at its start.
+// The host took an empty answer for the start, although an empty answer is not sent.
 func TestBugA33ReasoningAfterAnEmptyAnswerIsFirst(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: q\nassistant a0: z | call read k0 {\"f\":0} -> \"A\"\nassistant a1: call read k1 {\"f\":1} -> \"A\"\n" +
@@ -305,7 +306,8 @@ func TestBugA33ReasoningAfterAnEmptyAnswerIsFirst(t *testing.T) {
 	s.steady("restart")
 }
 
-// Bug A43: a subagent does all its work in one turn. The host allowed one bust a turn, so the window was full.
+// Bug A43: a subagent does all its work in one turn. The host allowed only one bust per turn, so the subagent's window
+// became full.
 func TestBugA43SubagentBustsAsOftenAsItNeeds(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.w.readings.Subagent = true
@@ -403,7 +405,8 @@ func TestBugB5ClampedInputIsWholeText(t *testing.T) {
 	s.shows(`{"a":"abcd...[truncated]","b":"日本語テス...[truncated]","c":"xxxxx...[truncated]"} -> "[dropped §2§]"`, true)
 }
 
-// Bug B7: only placeholders and an image were left of an answer. The host removed all, as if an image were no content.
+// Bug B7: an answer had nothing left but placeholders and an image. The host did not count the image as content, so it
+// removed the whole answer.
 func TestBugB7FileIsContent(t *testing.T) {
 	for _, p := range render.Profiles {
 		s := begin(t, p.Name, 1)
@@ -413,7 +416,7 @@ func TestBugB7FileIsContent(t *testing.T) {
 	}
 }
 
-// Bug B8: the host took reasoning without a text for removed reasoning, and removed its signed data.
+// Bug B8: the host mistook reasoning without text for removed reasoning, and removed its signed data.
 func TestBugB8SignedDataWithoutTextStays(t *testing.T) {
 	for name, metadata := range map[string]any{
 		"redacted": obj{"anthropic": obj{"redactedData": "xyz"}}, "encrypted": obj{"openai": obj{"reasoningEncryptedContent": "xyz"}}, "unknown": "what is this",
@@ -438,9 +441,9 @@ func TestBugB8SignedDataWithoutTextStays(t *testing.T) {
 	}
 }
 
-// Bug B9: models imitate tags such as "§1§" at the start of their texts. The host did not remove all of them, so their
-// number grew. A text can also begin with "§5.1", which only looks like a tag. In bug D2, the host removed this
-// beginning.
+// Bug B9: models imitate tags such as "§1§" at the start of their texts. The host stripped only some of them, so the
+// texts began with more and more tags. Bug D2: a text can also begin with "§5.1", which only looks like a tag. The host
+// stripped this beginning, too.
 func TestBugB9ImitatedTagsComeOffWhole(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: §1§ §1§ q\nassistant a1: §1§ §2§ said\nassistant a2 (10%): §15298\">§ §15298§ hello | call read c1 {} -> \"§3§ §4§ A\"\nuser u2: §5.1 says so\nassistant a3: §823 BGB")
@@ -466,8 +469,8 @@ func TestBugB10DropOfAnOldCallSparesTheNewOne(t *testing.T) {
 	}
 }
 
-// Bug B11: providers use the same call id again, and the host gave a result to a call of another turn. In Pi, where
-// results are separate messages, two steps of one array may even have the same id.
+// Bug B11: providers reuse call ids, and the host assigned a result to a call of another turn. In Pi, where results are
+// separate messages, even two steps in one array may use the same id.
 func TestBugB11EachStepKeepsItsOwnResult(t *testing.T) {
 	bothCodecs(t, func(t *testing.T, codec transcript.Codec) {
 		s := begin(t, "anthropic", 1)
@@ -507,9 +510,9 @@ func TestBustWithNothingToDoIsSteady(t *testing.T) {
 	}
 }
 
-// Fixed bug: the newest units are protected from drops. After a revert, the host protected the reverted units, which
-// were no longer in the array. So the pass dropped a result that the model had not read, and the request ended with an
-// answer of the model.
+// Fixed bug: the newest units are protected from drops. After a revert, the host still protected the reverted units,
+// although they were no longer in the array. So the pass dropped a result that the model had not read, and the request
+// ended with an answer of the model.
 func TestUnreadResultsStayAfterARevert(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.add(message("u1", "user", w.now, nil, textPart("p1", "q")),

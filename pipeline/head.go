@@ -70,9 +70,10 @@ func (m *headMemo) render(codec transcript.Codec) {
 	}
 }
 
-// breakpoint returns the cache breakpoint of the head, or none. A provider allows only some breakpoints. The harness
-// sets one on each block of the system prompt and two on the newest messages. If the system prompt has several blocks,
-// a further breakpoint would replace that of the newest message.
+// breakpoint returns the head's cache breakpoint, or none. A provider allows only a few breakpoints in a request. The
+// harness sets one on each block of the system prompt and harnessBreakpoints others. If the system prompt has several
+// blocks, there may be none left for the head. A breakpoint on the head would then displace the one on the newest
+// message.
 func (s *memo) breakpoint() transcript.Breakpoint {
 	p := render.ProfileNamed(s.shown.Setup.Profile)
 	if max(1, s.SystemBlocks)+harnessBreakpoints >= p.Breakpoints {
@@ -81,11 +82,11 @@ func (s *memo) breakpoint() transcript.Breakpoint {
 	return p.BreakpointFor(s.Model().ID)
 }
 
-// Besides the breakpoints of the system prompt, a harness sets two: on the newest messages, or on the newest and the
-// tools.
+// harnessBreakpoints is how many breakpoints a harness sets besides those on the system prompt. There are two: on the
+// newest two messages, or on the newest message and the tools.
 const harnessBreakpoints = 2
 
-// coveredBy returns how many leading messages the head covers, with the pinned prompts. It returns 0 if the array does
+// coveredBy returns how many leading messages the head covers, including pinned prompts. It returns 0 if the array does
 // not contain the newest covered message.
 func (s *array) coveredBy(h frozen.Head) int {
 	if i, ok := s.index[h.Through]; ok && h.Exists() {
@@ -100,9 +101,9 @@ func (s *memo) isCovered(i int) bool {
 
 func (e *entry) staysBehind(h frozen.Head) bool { return e.header.stays || h.Pins(e.header.key) }
 
-// isReverted reports whether a revert has removed the head's last covered message. A summary or a marker can also hide
-// this message, but only together with all other covered messages. So an earlier covered message in the array shows a
-// revert, for example to another branch in Pi.
+// isReverted reports whether a revert has removed the last message that the head covers. A summary or a marker can hide
+// this message, too, but then it hides all covered messages. So if an earlier covered message is still in the array,
+// the reason was a revert, for example to another branch in Pi.
 func (s *content) isReverted(h frozen.Head) bool {
 	if h.Ordinal == 0 || len(s.entries) == 0 || s.Has(h.Through) {
 		return false
@@ -114,8 +115,8 @@ func (s *content) isReverted(h frozen.Head) bool {
 	return !s.isBoundary(0) && (summary == "" || summary == h.AfterSummary)
 }
 
-// Summary returns the key and the text of the harness's newest summary. The host's marker has no text. Summary decodes
-// the message again, which is too slow for a pass.
+// Summary returns the key and the text of the harness's newest summary. If the host's marker is newer, the text is
+// empty. Summary decodes the message again, so it is too slow for a pass.
 func (s *Session) Summary() (key, text string) {
 	i, ok := s.index[s.SummaryKey()]
 	if !ok || s.entries[i].isMarker() {
@@ -130,7 +131,8 @@ func (s *Session) Summary() (key, text string) {
 	return m.Key, text
 }
 
-// SummaryKey returns the key of the newest summary by the harness or of the host's marker. Without both, it is "".
+// SummaryKey returns the key of the newest summary by the harness or of the host's marker. If there is neither, it
+// returns "".
 func (s *array) SummaryKey() string {
 	if n := len(s.entries); n > 0 {
 		return s.entries[n-1].header.newestSummary
@@ -138,9 +140,10 @@ func (s *array) SummaryKey() string {
 	return ""
 }
 
-// HeadMutation returns how the client must change the array's beginning. It records that the client knows the change,
-// so the client must receive this answer. The client removes the first start messages, except the pinned ones. It then
-// puts messages in front, or nothing if isCleared.
+// HeadMutation returns how the client must change the beginning of its array. The client removes the first `start`
+// messages, except the pinned ones, and then puts `messages` in front. If isCleared is set, there is no head any
+// longer, and the client puts nothing in front. If the result has neither messages nor isCleared, the client's head is
+// still the right one. HeadMutation records that the client knows the change, so the caller must send this answer.
 func (s *memo) HeadMutation() (start int, pinned []string, messages []json.Value, isCleared bool) {
 	if !slices.EqualFunc(s.sentHead, s.head.raws, func(a, b json.Value) bool { return string(a) == string(b) }) {
 		messages, isCleared = s.head.raws, len(s.head.raws) == 0

@@ -10,9 +10,10 @@ import (
 
 // While thinking is on, Claude refuses a request whose last answer has calls but does not begin with thinking. Any
 // answer may become the last one, for example when the user reverts the messages after it. So the messages after an
-// answer decide which of its contents must be sent. Even a steady pass must follow a revert, so these decisions are not
-// edits: each rendering makes them from the transcript. If the array only grows, they change no wire, because the rules
-// do not change the newest answer and the results before it (View.unread and View.separating in pipeline/rule).
+// answer decide which of its contents must be sent. These decisions are not edits: after a revert, they must change
+// even on a steady pass, so each rendering makes them again from the transcript. While the array only grows, they do
+// not change the wire, because the rules do not change the newest answer and the results before it (View.unread and
+// View.separating in pipeline/rule).
 
 type spared struct{ call, text bool }
 
@@ -21,8 +22,9 @@ func (s *memo) sparedOf(i int) spared {
 	return spared{call: s.hasToKeepCall(i, p, s.frame.Binds), text: s.hasToKeepText(i, p)}
 }
 
-// reviewEnd finds rendered messages whose spared has changed. After an entry, sparedOf reads no further than the second
-// message that ends an answer. So reviewEnd checks the last two such messages, and those between and after them.
+// reviewEnd marks the rendered messages for which sparedOf has another result now, because new messages follow them.
+// For an entry, sparedOf looks no further than the second message after it that ends an answer. So only the last two
+// such messages, and the messages between and after them, can have changed.
 func (s *memo) reviewEnd() {
 	for i, left := s.rendered-1, 2; i >= 0 && left > 0; i-- {
 		e := &s.entries[i]
@@ -61,9 +63,9 @@ func (s *array) hasToKeepCall(i int, p render.Profile, binds bool) bool {
 }
 
 // hasToKeepText reports whether entry i must be sent with a text, although it is a shell or has an empty text. This is
-// the case if it ends a turn after answers with calls: without it, an answer with calls would be the last one, and
-// would have to begin with thinking. If no message follows, an empty answer gets no text, because the text would ask
-// the provider to continue the answer.
+// so if entry i ends a turn in which earlier answers have calls: without entry i, such an answer would be the last one,
+// and would have to begin with thinking. If no message follows, an empty answer gets no text, because the text would
+// ask the provider to continue the answer.
 func (s *memo) hasToKeepText(i int, p render.Profile) bool {
 	e := &s.entries[i]
 	isEmpty := e.traits.empty && !p.DropsEmptyText && !s.frame.Binds
@@ -92,14 +94,15 @@ func (s *array) isStep(i int) bool {
 	return e.header.role == transcript.Assistant && e.header.hasTools && !e.traits.silent
 }
 
-// isJoinable reports whether the provider joins the entry, an answer without calls, with an answer after it.
+// isJoinable reports whether entry i is a visible answer without calls. The provider joins such an answer with an answer
+// after it.
 func (s *array) isJoinable(i int) bool {
 	e := &s.entries[i]
 	return e.header.role == transcript.Assistant && !e.header.hasTools && !e.traits.silent
 }
 
-// endsTurnThinking reports whether entry i is the last before a message of the user and has signed thinking. The
-// thinking may also be in an earlier answer that the provider joins with entry i.
+// endsTurnThinking reports whether entry i is the last message before a message of the user, and has signed thinking.
+// The thinking may also be in an earlier answer that the provider joins with entry i.
 func (s *array) endsTurnThinking(i int) bool {
 	if next := s.nextSeen(i); next == len(s.entries) || s.entries[next].header.role != transcript.User {
 		return false

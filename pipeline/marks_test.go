@@ -11,9 +11,9 @@ import (
 
 var quarterAndTenth = schema.Price{Fresh: 1, Write: 1.25, Read: 0.1}
 
-// Calculated by hand: reading costs r·(H+L)/2, writing costs (w−r)·(L−P) spread over
-// (H−L)/growth steps. H and L are the high and the low mark, P is the prefix, w and r
-// are the prices of writing and reading a token.
+// The expected marks were calculated by hand: reading costs r·(H+L)/2, and writing costs (w−r)·(L−P) spread over
+// (H−L)/growth steps. H and L are the high and the low mark, P is the prefix, w and r are the prices of writing and
+// reading a token.
 func TestBill(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -50,7 +50,8 @@ func TestLowMark(t *testing.T) {
 	}
 }
 
-// If the prompt grows fast, busts follow each other soon, and each bust writes the remaining content again.
+// If the prompt grows fast, one bust soon follows another, and each bust writes the remaining content again. So the low
+// mark must be lower.
 func TestLowMarkFollowsGrowth(t *testing.T) {
 	m := marks{high: 100_000, price: quarterAndTenth}
 	m.growth = 100

@@ -3,7 +3,7 @@ package pipeline
 import "github.com/magicctx/magicctx-host/schema"
 
 // A Rent counts what a session has paid for content that a bust could have removed. Each request reads this content
-// again, and so adds to the rent. When the rent has reached the price of the bust, the session makes the bust
+// again, which adds to the rent. When the rent has reached the price of a bust, the session makes the bust
 // (docs/decisions.md).
 //
 // All sums are multiples of the price of reading one token from the cache. A bust writes tokens that would otherwise be
@@ -12,11 +12,11 @@ import "github.com/magicctx/magicctx-host/schema"
 type Rent struct {
 	// Paid is the rent for removable content since the last bust.
 	Paid int
-	// Coverable is the rent for messages that a summary could replace, since the head last changed. It is added to the
-	// rent when the summary is published.
+	// Coverable is the rent for messages that a summary could replace. It is counted since the head last changed, and
+	// added to Paid when the summary is published.
 	Coverable int
-	// Removable is the number of tokens that the bust would remove, by the newest estimate. Queued is the part of the
-	// queued drops. Messages is the number of messages at that estimate.
+	// Removable is the number of tokens that a bust would remove, by the newest estimate. Queued is the part of it that
+	// queued drops would remove. Messages is the number of messages at the time of the estimate.
 	Removable, Queued, Messages int
 	// Price is the price of the bust when the last lump of at least leastRemoved tokens came. A later estimate replaces
 	// it only if it is lower: the price rises while the session waits, but that is no reason to wait longer. GrewAt is
@@ -25,10 +25,11 @@ type Rent struct {
 }
 
 // leastRemoved is the minimum number of tokens that a bust for rent removes. A smaller bust would save almost nothing,
-// and the host tells the user about each bust.
+// but would still bother the user, because the host reports each bust.
 const leastRemoved = 2000
 
-// An estimate reads the whole transcript, so mid-turn the session makes one only every estimateEvery messages.
+// Mid-turn, the session makes an estimate only every estimateEvery messages, because an estimate reads the whole
+// transcript.
 const estimateEvery = 24
 
 // costOf returns the price of the bust, as a number of tokens read from the cache. It also counts bound thinking that
@@ -53,9 +54,9 @@ func (s *Session) meter(a Assessment, r Readings) Rent {
 	return m
 }
 
-// overCliff returns the additional cost of removable content if the prompt is above a cliff of the provider's prices
-// (route.Cliff). If the prompt without this content is below the cliff, this is the whole additional cost of the
-// request.
+// Above a cliff, a provider charges higher prices for the whole prompt (route.Cliff). overCliff returns the part of the
+// additional cost that the removable content causes. If the prompt without this content is below the cliff, that is the
+// whole additional cost.
 func overCliff(size, removable int, r Readings) int {
 	rest := size - removable
 	return int((r.Route.Cliff.At(size)-1)*float64(size) - (r.Route.Cliff.At(rest)-1)*float64(rest))
@@ -87,7 +88,8 @@ func (s *content) uncovered(r Readings) int {
 	return tokens
 }
 
-// buy proposes a bust if the rent has reached its price, and otherwise returns false. It stores the new sums in a.Rent.
+// buy proposes a bust if the rent has reached the price of the bust. Otherwise it returns false. It stores the new sums
+// in a.Rent.
 func (s *Session) buy(a *Assessment, r Readings, limit int) (Decision, bool) {
 	if a.Cause != CauseNone && a.Cause != CauseMidTurn {
 		return Decision{}, false
@@ -119,7 +121,8 @@ func (s *Session) buy(a *Assessment, r Readings, limit int) (Decision, bool) {
 	return d, true
 }
 
-// priceAfter ignores a bust that removes less than leastRemoved, because it is never made.
+// priceAfter returns the new value of Price. It ignores a bust that removes less than leastRemoved, because such a bust
+// is never made.
 func (m Rent) priceAfter(b schema.BustPrice, isLump bool) int {
 	if b.Removed >= leastRemoved && (isLump || m.Price == 0 || b.Cost < m.Price) {
 		return b.Cost

@@ -10,15 +10,16 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The host's answers depend not only on the frames, but also on the configuration, on the experience with models, and
-// on the state of a session that began earlier. So the recorder asks the host for this state (session/export) over a
-// separate connection: before the first transform of a session, before each resync, and before the first transform
-// after each initialize.
+// The host's answers depend not only on the frames, but also on the configuration, on what the host has learned about
+// models, and on the state of a session that began earlier. So the recorder asks the host for this state
+// (session/export) over a separate connection: before the first transform of a session, before each resync, and before
+// the first transform after each initialize.
 
 // A Dial opens another connection to the recorded host.
 type Dial func(context.Context) (io.ReadWriteCloser, error)
 
-// The user's pass waits for the export, and the shim waits for the pass only a few seconds.
+// exportTimeout is short, because the user's pass waits for the export, and the shim waits only a few seconds for the
+// pass.
 const exportTimeout = 2 * time.Second
 
 // ExportFrom makes the recorder ask the host for the state that the frames do not show. It must be called before the
@@ -69,7 +70,8 @@ func (r *Recorder) export(ctx context.Context, f frame) {
 	}
 }
 
-// isDue also records that the caller asks for the state now.
+// isDue reports whether the recorder must ask the host for the session's state before this transform. If it returns
+// true, it also records that the caller asks now.
 func (k *exportedState) isDue(p schema.TransformParams) bool {
 	at, isKnown := k.sessions[p.Session]
 	if isKnown && p.Base != 0 && at == k.opened {

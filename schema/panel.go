@@ -12,14 +12,14 @@ type Panel struct {
 	Size string `json:"size"`
 	// Parts are the sources of the prompt that are not empty, in the order of the bar.
 	Parts []PanelPart `json:"parts"`
-	// Window is the size in tokens that the whole bar of the panel stands for. Bust is the prompt size from which a
-	// pass may bust, or 0 if it is unknown.
+	// Window is the number of tokens that the whole width of the panel's bar represents. Bust is the prompt size from
+	// which a pass may bust, or 0 if it is unknown.
 	Window int64 `json:"window"`
 	Bust   int64 `json:"bust,omitzero"`
 	// Facts are in the order in which they are shown.
 	Facts []PanelFact `json:"facts"`
-	// Widget has the panel as lines of at most 76 columns, for a harness without a sidebar. It is absent before the
-	// first request, and if the user has switched it off.
+	// Widget is the panel as lines of at most 76 columns, for a harness without a sidebar. It is absent until the first
+	// request, and if the user has switched the widget off.
 	Widget []string `json:"widget,omitzero"`
 }
 
@@ -36,7 +36,7 @@ type PanelPart struct {
 type PanelFact struct {
 	Label string `json:"label"`
 	Text  string `json:"text"`
-	// Tone is "alarm" for a fault, "notice" for a problem despite which magicctx works, and "work" while something is
-	// under way.
+	// Tone is "alarm" for a fault, "notice" for a problem that does not keep magicctx from working, and "work" while
+	// something is under way.
 	Tone string `json:"tone,omitzero" jsonschema:"enum=alarm,enum=notice,enum=work"`
 }

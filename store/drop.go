@@ -30,7 +30,7 @@ type ToolReplyRow struct {
 // has a stored reply, QueueDrops queues nothing: after a crash, the harness repeats the call, but a pass may already
 // have carried out the drops. A tag that is already queued keeps its place. If CallID is empty, no reply is stored.
 //
-// units are all units that no pass could store yet. If such a unit were lost, its drop would wait for a tag that no
+// `units` are all units that no pass could store yet. If such a unit were lost, its drop would wait for a tag that no
 // unit has.
 func (s *Store) QueueDrops(ctx context.Context, key Key, units []UnitRow, drops []DropRow, reply ToolReplyRow) error {
 	err := s.Update(ctx, func(tx *database.Tx) error {

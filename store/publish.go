@@ -38,13 +38,14 @@ type Publication struct {
 
 // Publish appends the compartments of a run to the compartments of its session, and stores the rest of p in the same
 // transaction. If the error is work.ErrLeaseLost or work.ErrStale, nothing is stored. The caller may report the
-// publication only after Publish has returned nil. If it did so earlier, the next pass would not find the publication.
+// publication only after Publish has returned nil. Otherwise, the next pass could look for the publication before it is
+// stored.
 func (s *History) Publish(ctx context.Context, p Publication) error {
 	return s.publish(ctx, p, false)
 }
 
-// Promote replaces all compartments of a session with those of p, and removes the staged compartments. The head then
-// has to be folded again (HeadRow.Refold). In all else, Promote works like Publish.
+// Promote replaces all compartments of a session with the compartments of p, and removes the staged compartments. The
+// head then has to be folded again (HeadRow.Refold). Apart from that, Promote works like Publish.
 func (s *History) Promote(ctx context.Context, p Publication) error {
 	return s.publish(ctx, p, true)
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// After its pass, only ActedPass of a line changes, until the session is deleted.
+// After the pass that stored a line, only the line's ActedPass changes, until the session is deleted.
 func TestRecallIsStoredWithItsPass(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	row := RecallRow{Tag: 3, Pass: 1, SourceSession: "ses_0", Ordinal: 12, Fact: -7, Names: `["a.go"]`, Tokens: 50}

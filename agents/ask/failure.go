@@ -10,13 +10,13 @@ import (
 	"github.com/magicctx/magicctx-host/internal/overflow"
 )
 
-// A Kind is the kind of a failure. By the kind, the caller decides whether to ask another model.
+// A Kind is the kind of a failure. It tells the caller whether to ask another model.
 type Kind string
 
 const (
 	// Aborted means that the caller's context ended, or that the harness aborted the agent.
 	Aborted Kind = "aborted"
-	// TimedOut means that the question's own time is over.
+	// TimedOut means that the time limit of the question is over.
 	TimedOut Kind = "timeout"
 	// Overflow means that the prompt is too long for the model.
 	Overflow Kind = "overflow"

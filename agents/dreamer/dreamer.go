@@ -31,8 +31,8 @@ type Job struct {
 	Timeout time.Duration // of one question
 }
 
-// A Finding says how a project's files contradict a memory. Gone has the memory's paths that do not exist. Found has
-// existing files with the same names.
+// A Finding says how a project's files contradict a memory. Gone lists the paths in the memory that do not exist. Found
+// lists existing files with the same names.
 type Finding struct {
 	Gone, Found []string
 }
@@ -54,10 +54,10 @@ const (
 	Archive Kind = "archive" // memories are no longer shown
 )
 
-// A Result has the changes of an answer that the rules allow.
+// A Result contains the changes from a model's answer that the rules allow.
 type Result struct {
 	Changes []Change
-	// Rejected has, for each rejected change, the rule that the change broke.
+	// Rejected contains one text for each rejected change: the rule that the change broke.
 	Rejected []string
 	Model    string
 	Usage    ask.Usage
@@ -89,8 +89,8 @@ func (t Task) Question(j Job) (ask.Request, []chronicle.Memory) {
 	return q, shown
 }
 
-// If the memories do not fit into one question, pageOf starts the list at another memory each day. After some days,
-// every memory was in a question.
+// pageOf returns the memories for one question. If they do not all fit, it starts the list at a different memory each
+// day, so that after some days every memory has been in a question.
 func (t Task) pageOf(j Job) []chronicle.Memory {
 	all, size := t.choose(j), 0
 	for _, m := range all {
@@ -102,7 +102,7 @@ func (t Task) pageOf(j Job) []chronicle.Memory {
 	return append(slices.Clone(all[begin:]), all[:begin]...)
 }
 
-// Run asks one model after the other until an answer can be parsed. If the question shows no memory, Run asks no model.
+// Run asks one model after the other until it can parse an answer. If the question shows no memory, Run asks no model.
 func (t Task) Run(ctx context.Context, a ask.Asker, j Job) (Result, error) {
 	question, shown := t.Question(j)
 	if len(shown) == 0 {

@@ -7,12 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// A Receipt says how many anchors of a range its compartment's text still contains.
+// A Receipt says how many anchors of the summarised messages a compartment still contains.
 type Receipt struct {
-	// Found counts the anchors that the compartment contains. All counts the anchors of its range.
+	// Found counts the anchors that the compartment contains. All counts the anchors of the summarised messages.
 	Found, All int
-	// Score is the weight of the found anchors divided by the weight of all, from 0 to 1. If there are none, Score is
-	// 1.
+	// Score is the weight of the found anchors divided by the weight of all anchors, from 0 to 1. If the messages have
+	// no anchors, Score is 1.
 	Score float64
 	// Missing is one line with the most valuable lost anchors, for example "never push to main · db/0031.sql · +4
 	// more". The head shows the line with the compartment.
@@ -27,11 +27,11 @@ const (
 	// These bounds limit the time for hostile input, for example 256 KiB of one letter.
 	maxOccurrences = 64    // occurrences of one anchor inside longer words
 	maxSentences   = 2_000 // sentences that may express an anchor in other words
-	// A sentence with this share of another sentence's words says the same.
+	// A sentence with at least this share of an anchor's words says the same as the anchor.
 	sameWords = 0.7
-	// Only this number of runes of each word is compared, so that "pushes" equals "pushed".
+	// Words are equal if their first stemRunes runes are equal, for example "pushes" and "pushed".
 	stemRunes = 5
-	// A sentence with fewer words than this is looked for only literally.
+	// An anchor with fewer words than this must occur literally.
 	minStems = 2
 )
 
@@ -62,8 +62,9 @@ func Measure(messages []Message, title string, tiers [4]string) Receipt {
 	return r
 }
 
-// missingLine lists the anchors in order. Words of tools are quoted and labelled. If an anchor does not fit, a shorter
-// one may still fit. The end of the line counts the omitted anchors.
+// missingLine lists the missing anchors in their order. It quotes a tool's words, and says that a tool said them. If an
+// anchor does not fit into the line, a later, shorter anchor may still fit. The end of the line counts the omitted
+// anchors.
 func missingLine(missing []Anchor) string {
 	const room = maxMissing - len(missingSeparator+"+9999 more")
 	var items []string
@@ -114,7 +115,8 @@ func newHaystack(title string, tiers [4]string, anchors []Anchor) haystack {
 	return h
 }
 
-// If the anchor is for example a rule, a sentence that says the same in other words is enough.
+// holds reports whether the compartment contains the anchor. Some kinds of anchors, for example rules, may also be
+// expressed in other words.
 func (h *haystack) holds(a Anchor) bool {
 	switch a.Kind {
 	case PathAnchor, WrittenAnchor:
@@ -130,8 +132,8 @@ func (h *haystack) holds(a Anchor) bool {
 
 const shortHash = 7
 
-// holdsPath accepts the last two elements of a path. It accepts the last element alone if the element has a dot and no
-// other path of the range ends with it.
+// holdsPath reports whether the compartment names the path. The last two elements of the path are enough. The last
+// element alone is enough if it has a dot and no other path of the messages ends with it.
 func (h *haystack) holdsPath(path string) bool {
 	if h.contains(path) {
 		return true
@@ -152,7 +154,7 @@ func normalisePath(path string) string {
 
 func base(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
 
-// A needle is a whole word: "12" is not in "4123".
+// contains looks for needle as a whole word: it does not find "12" in "4123".
 func (h *haystack) contains(needle string) bool {
 	if needle == "" {
 		return true
@@ -181,9 +183,9 @@ func isWord(r rune) bool {
 	return r == '_' || r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r))
 }
 
-// A text says an anchor if one of its sentences contains most words of the anchor. If the anchor is a rule, the
-// sentence must be a rule, too: "pushes to main" does not say "never push to main". If the anchor is a decision, the
-// sentence needs no word such as "keep": "the API listens on port 4001" says "we keep port 4001 for the API".
+// says reports whether a sentence of the compartment contains most words of the anchor. If the anchor is a rule, the
+// sentence must be a rule, too: "pushes to main" does not express "never push to main". If the anchor is a decision,
+// the sentence needs no word such as "keep": "the API listens on port 4001" expresses "we keep port 4001 for the API".
 func (h *haystack) says(a Anchor) bool {
 	text := a.Text
 	switch a.Kind {

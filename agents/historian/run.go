@@ -84,11 +84,12 @@ type Result struct {
 	// Discarded means that the last compartment was left to the next run.
 	Discarded bool
 	MadeBy    chronicle.MadeBy
-	// Model is the model that gave the accepted answer. It is "" for extractive compartments, or if nobody named it.
+	// Model is the model that gave the accepted answer. It is "" for extractive compartments, or if the harness did not
+	// report the model.
 	Model string
 	// Edited means that the editor wrote the tiers.
 	Edited bool
-	// Attempts are the questions in order, each with the reason if its answer was rejected.
+	// Attempts are all questions, in order. If an answer was rejected, its attempt has the reason.
 	Attempts []Attempt
 }
 
@@ -98,10 +99,10 @@ type Attempt struct {
 	Agent, Model string
 	Repair       bool
 	Usage        ask.Usage
-	// Kind is the kind of failure, or "" after an answer.
+	// Kind says how the question failed. It is "" if a model answered, even if the answer was invalid.
 	Kind ask.Kind
-	// Problem says why the answer was rejected, or is "". It may contain a provider's message, but no content of the
-	// session.
+	// Problem is the reason why the answer was rejected or is missing, or "". It may quote a provider's message, but
+	// contains nothing from the session.
 	Problem string
 }
 
@@ -123,8 +124,8 @@ func (r *Result) Fidelity() float64 {
 	return sum / float64(max(1, len(r.Compartments)))
 }
 
-// ShorterMayHelp reports whether a model might succeed with a shorter chunk. It is true after an invalid answer, a
-// timeout or a prompt that was too long, but for example not after a wrong key.
+// ShorterMayHelp reports whether a model might succeed with a shorter chunk. That is likely after an invalid answer, a
+// timeout or a prompt that was too long. A wrong API key, for example, fails with any chunk.
 func (r *Result) ShorterMayHelp() bool {
 	return (r.MadeBy == chronicle.ByExtraction || len(r.Compartments) == 0) && shorterMayHelp(r.Attempts)
 }
@@ -156,7 +157,8 @@ func Run(ctx context.Context, j Job, p Ports) (Result, error) {
 	}
 }
 
-// If no answer is valid, the candidate is nil. If Job.Edit is set, the editor may improve a valid answer.
+// summarise asks the models for an answer. If Job.Edit is set, it then asks the editor to improve a valid answer. The
+// candidate is nil if no answer was valid.
 func summarise(ctx context.Context, j *Job, p Ports) (*run, *candidate, error) {
 	r := &run{job: j, ports: p}
 	if err := j.Chunk.check(); err != nil {
@@ -208,7 +210,8 @@ func (r *run) answer(ctx context.Context) (*candidate, error) {
 	return nil, nil
 }
 
-// If no answer is valid, firstValid returns the failure of the last question, or nil if that question had an answer.
+// firstValid returns the first valid answer. If there is none, it returns the failure of the last question, or nil if
+// the last question had an (invalid) answer.
 func (r *run) firstValid(ctx context.Context) (*candidate, *ask.Error) {
 	models := r.models()
 	prompt, repair := r.prompt, false
@@ -273,16 +276,18 @@ func (r *run) backoff(retry int) time.Duration {
 	return 6*time.Second + 2*share*time.Millisecond
 }
 
-// An answer's limit is thinking plus half of the chunk's size, in tokens. An answer is expected to have 500 tokens plus
-// a quarter of the chunk's size (history.RunCost), and needs the rest for the model's thinking. For example, in the
-// scene 64k of e2e/bill the answers had 1,481 to 2,019 tokens, and the limit was 8,500. The provider cuts a longer
-// answer, and a cut answer is not valid.
+// thinking is the part of an answer's limit that is the same for every chunk. The limit for a whole answer is
+// thinking plus half of the chunk's tokens. We expect an answer of 500 tokens plus a quarter of the chunk's tokens
+// (history.RunCost). The rest of the limit is for the model's thinking. For example, in the scene 64k of e2e/bill the
+// answers had 1,481 to 2,019 tokens, and the limit was 8,500. If an answer exceeds the limit, the provider cuts it, and
+// a cut answer is invalid.
 const thinking = 6_000
 
-// After a transient failure, a model is asked again this number of times.
+// transientRetries is how often a model is asked again after a transient failure.
 const transientRetries = 2
 
-// Some providers send an empty answer instead of an error, so an empty answer is a failure.
+// ask asks one model, and retries after transient failures. An empty answer counts as a failure, because some providers
+// send one instead of an error.
 func (r *run) ask(ctx context.Context, model, prompt string, repair bool) (string, *ask.Error) {
 	question := ask.Request{Agent: Agent, Model: model, System: System(), Prompt: prompt, Timeout: cmp.Or(r.job.Timeout, DefaultTimeout)}
 	question.MaxOutput = thinking + tokens.Count(r.job.Chunk.Text)/2
@@ -319,7 +324,7 @@ func (r *run) once(ctx context.Context, question ask.Request, repair bool) (stri
 	return "", problem
 }
 
-// reasonOf removes the names of agent and model, which an Attempt already has.
+// reasonOf returns the error without the names of its agent and model, because the Attempt already has them.
 func reasonOf(problem *ask.Error) error {
 	if reason := errors.Unwrap(problem.Err); reason != nil {
 		return reason
@@ -344,7 +349,8 @@ func (r *run) sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// check removes the parts of an answer that the raw messages do not confirm.
+// check parses and validates an answer. It removes from a valid answer all statements that the raw messages do not
+// confirm.
 func (r *run) check(text string, madeBy chronicle.MadeBy) (*candidate, *Invalid) {
 	newest := &r.attempts[len(r.attempts)-1]
 	c := &candidate{text: text, draft: Parse(text), madeBy: madeBy, model: newest.Model}
@@ -358,11 +364,12 @@ func (r *run) check(text string, madeBy chronicle.MadeBy) (*candidate, *Invalid)
 	return c, nil
 }
 
-// If an answer has more runes, Run does not send it back for a repair or to the editor. The model has probably repeated
-// itself without end, and would do so again at the same price.
+// maxRepaired is the largest size, in runes, of an answer that is sent back for a repair or to the editor. In a longer
+// answer, the model has probably repeated itself without end. It would do so again, at the same price.
 const maxRepaired = 60_000
 
-// If the editor fails, or changes a title or a range, the whole draft stays.
+// edit asks the editor to improve the draft's tiers. If the editor fails, or changes a title or a range, the draft
+// stays unchanged.
 func (r *run) edit(ctx context.Context, draft *candidate) error {
 	question := ask.Request{Agent: EditorAgent, System: EditorSystem(), Prompt: editPrompt(draft.text), Timeout: cmp.Or(r.job.Timeout, DefaultTimeout)}
 	question.MaxOutput = thinking + 2*tokens.Count(draft.text)

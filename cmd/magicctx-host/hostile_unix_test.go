@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// The program opens a pipe that has no writer. The open blocks in a system call that no context can interrupt.
+// The program opens a pipe that has no writer. So it blocks in a system call that no context can interrupt, and the
+// first signal does not end it. The second signal must.
 func TestHostileCloneSecondSignalEndsTheProgram(t *testing.T) {
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		t.Run(s.String(), func(t *testing.T) {

@@ -83,7 +83,8 @@ func checkText(t *testing.T, set *gotoken.FileSet, literal *ast.BasicLit) {
 	}
 }
 
-// checkLines ignores names of files and functions. isFirst: the reader may not have the program on the PATH yet.
+// checkLines checks the lines of a document, except names of files and functions. If isFirst is set, the reader may not
+// have the program on the PATH yet, so the commands must name its directory.
 func checkLines(t *testing.T, file string, isFirst bool) {
 	t.Helper()
 	content, err := os.ReadFile(file)

@@ -6,8 +6,8 @@ import (
 	"github.com/magicctx/magicctx-host/e2e/opencodetest"
 )
 
-// An Agent is a running harness, OpenCode or Pi, with the actions that both have. All harnesses take the prompts of
-// package opencodetest.
+// An Agent is a running harness, OpenCode or Pi, with the actions that both have. Every harness takes a prompt as an
+// opencodetest.Prompt.
 type Agent interface {
 	Process() int
 	// Printed returns what the process has printed for a person.
@@ -16,7 +16,7 @@ type Agent interface {
 	Begin(ctx context.Context) (id string, err error)
 	// Send waits until the turn ends. If the turn fails, Send returns an error.
 	Send(ctx context.Context, session string, p opencodetest.Prompt) error
-	// SendAsync does not wait. It closes idle when the session is idle.
+	// SendAsync does not wait for the end of the turn. It closes the channel `idle` when the session is idle.
 	SendAsync(ctx context.Context, session string, p opencodetest.Prompt) (idle <-chan struct{}, err error)
 	Interject(ctx context.Context, session string, p opencodetest.Prompt) error
 	Abort(ctx context.Context, session string) error

@@ -23,7 +23,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// again replays a recorded trace through the host, at each setting of spending and each price of cached tokens. It
+// again replays a recorded trace through the host, with each value of `spending` and each price of cached tokens. It
 // needs no OpenCode, so it is much faster than a full run. The scripted summariser plays the historian, and the model's
 // calls of ctx_reduce come from the trace. The bills are close to those of a full run, but lack the answers of the main
 // conversation.
@@ -95,7 +95,8 @@ type retold struct {
 	prices schema.Price
 	// known holds the facts about each message by the message's hash.
 	known map[uint64]told
-	// thoughts counts the thinking blocks in the harness's messages, and kept counts those that were sent.
+	// `thoughts` counts the thinking blocks in the harness's messages. `kept` counts the thinking blocks that were
+	// sent.
 	thoughts, kept int
 	err            error
 }
@@ -142,7 +143,8 @@ func (h *retold) read(raw json.Value) told {
 
 var dropRange = regexp.MustCompile(`^(\d+)-(\d+)$`)
 
-// A call of ctx_reduce tells the looker which tags the model has asked to drop.
+// parse reads a message. If the message contains a call of ctx_reduce, parse tells the looker which tags the model has
+// asked to drop.
 func (h *retold) parse(raw json.Value) (t told, err error) {
 	var m struct {
 		Parts []struct {

@@ -14,9 +14,10 @@ import (
 type billed struct {
 	flag  string
 	route route.Route
-	// model and other have the form "provider/model" and the same prices. A scene may switch from model to other.
+	// `model` and `other` are two models with the same prices, as "provider/model". A scene may switch from `model` to
+	// `other`.
 	model, other string
-	// In $ per million tokens. OpenCode is configured with the same prices.
+	// The prices are in $ per million tokens. OpenCode is configured with the same prices.
 	prices schema.Price
 	// share is the price of cached tokens as a share of the input price. 0 means usualReads.
 	share float64
@@ -35,14 +36,15 @@ var (
 	}
 )
 
-// As with a gateway, the provider's name does not show the route, so magicctx must derive it from the model's id.
+// The provider's name does not tell the route, as with a gateway. So magicctx must derive the route from the model's
+// id.
 const (
 	gptProvider, gpt, otherGPT, smallGPT = "ledger", "gpt-5.2", "gpt-5.1", "gpt-5.2-mini"
 )
 
 var gptPrices = schema.Price{Fresh: 3, Write: 3, Read: 0.3, Output: 15}
 
-// Titles come from another model, and are not on the bill.
+// has reports whether the model's requests are on the bill. Titles come from another model, which is not on the bill.
 func (b billed) has(id string) bool {
 	return id == modelID(b.model) || id == modelID(b.other)
 }
@@ -52,7 +54,8 @@ func modelID(model string) string {
 	return id
 }
 
-// usualReads is the usual price of cached tokens, as a share of the input price. Some models have 0.05 or 0.025.
+// usualReads is the usual price of cached tokens, as a share of the input price. For some models, the share is 0.05 or
+// 0.025.
 const usualReads = 0.1
 
 func (b billed) reading(share float64) billed {
@@ -77,7 +80,7 @@ func billedBy(flag string, binding bool) (billed, error) {
 	return billed{}, fmt.Errorf("-route is %q, want anthropic or openai", flag)
 }
 
-// If a model has no fee for cache writes, the real catalogue contains no price for them, so openaiConfig contains none,
+// If a model has no fee for cache writes, the real catalogue contains no price for them. So openaiConfig contains none,
 // either.
 func openaiConfig(mockURL string, l opencodetest.Limits, p schema.Price) map[string]any {
 	model := func(name string) map[string]any {

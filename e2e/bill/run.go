@@ -48,7 +48,7 @@ type run struct {
 	billed   billed
 	spending schema.Spending
 	product  stage.Product
-	// harness is OpenCode 1 or 2. source is the directory with OpenCode 2's source.
+	// `harness` is OpenCode 1 or 2. `source` is the directory with the source of OpenCode 2.
 	harness schema.Harness
 	source  string
 	root    string // the directory for the run's files, with a short path (see opencodetest.NewHome)
@@ -66,13 +66,15 @@ type result struct {
 	recalls  []recall
 	Turns    int // the number of turns in the story
 	tally
-	// lines counts magicctx's reminder lines, and lineShare is their share of the bill. Both include the probe.
+	// `lines` counts the reminder lines that magicctx has added to prompts. `lineShare` is their share of the bill.
+	// Both include the probe, in which the user asks about the needles.
 	lines     int
 	isProbed  bool
 	lineShare float64
 	causes    []schema.CauseCount
 	removals  []schema.Removal
-	// excess is the money that busts at the best times would have saved. best are the request numbers of these times.
+	// `excess` is the money that the run would have saved by busting at the best times. `best` lists the numbers of the
+	// requests at these times.
 	excess float64
 	best   []int
 }
@@ -104,7 +106,8 @@ func (r run) play(ctx context.Context) (res result, err error) {
 	mock.AddRule(mockllm.Rule{Name: "title", Match: isTitle, Answer: mockllm.Always(step(s.title()))})
 	mock.AddRule(p.rule())
 	if r.billed.binds {
-		// OpenCode asks the provider to drop invalid thinking. If the provider refused it, the session would end.
+		// OpenCode asks the provider to drop invalid thinking. If the provider refused such thinking instead, the
+		// session would end.
 		mock.Bind(mockllm.BindingDrop, modelID(r.billed.model), modelID(r.billed.other))
 	}
 
@@ -128,8 +131,8 @@ func (r run) play(ctx context.Context) (res result, err error) {
 	return res, errors.Join(err, oc.End(), user.StopHost(context.WithoutCancel(ctx)))
 }
 
-// If a request reached the provider without a pass, magicctx did not change it, and the figures would be wrong. In that
-// case, causes returns an error.
+// causes returns an error if a request reached the provider without a pass. magicctx did not change such a request, so
+// the figures would be wrong.
 func (r run) causes(ctx context.Context, user *stage.User, t tally) ([]schema.CauseCount, []schema.Removal, error) {
 	status, err := user.Status(ctx)
 	if err != nil {
@@ -188,7 +191,8 @@ func (r run) model(turn int) string {
 	return r.billed.model
 }
 
-// pause advances the clocks of provider and host by twice the cache life, so the cached prompt is gone.
+// pause advances the clocks of the provider and the host by twice the cache life, so the provider forgets the cached
+// prompt.
 func (r run) pause(p *provider) error {
 	p.pause(2 * r.billed.route.Life)
 	next := r.clock() + ".next" // a rename, so that the host never reads a half-written number
@@ -198,10 +202,11 @@ func (r run) pause(p *provider) error {
 	return os.Rename(next, r.clock())
 }
 
-// The file contains the difference between the host's clock and the machine's clock, in ms.
+// clock returns the path of the file from which the host reads its clock. The file contains the difference to the
+// machine's clock, in ms.
 func (r run) clock() string { return filepath.Join(r.root, "clock") }
 
-// OpenCode 2 does not report the type of the error, only the provider's message.
+// isOverflow also looks for the provider's message, because OpenCode 2 does not report the type of the error.
 func isOverflow(err error) bool {
 	return strings.Contains(err.Error(), "ContextOverflowError") || strings.Contains(err.Error(), "prompt is too long")
 }
@@ -241,7 +246,8 @@ func (r run) options(user *stage.User, project, mockURL string) (opencodetest.Op
 	return options, nil
 }
 
-// Without this wait, the machine's speed would decide which pass is the first to show a new compartment.
+// untilSettled waits until no run of the historian is under way. Otherwise, the machine's speed would decide which pass
+// is the first to show a new compartment.
 func untilSettled(ctx context.Context, user *stage.User) {
 	for ctx.Err() == nil {
 		status, err := user.Status(ctx)

@@ -41,7 +41,8 @@ export class Author {
   }
 
   /**
-   * With the given probability, returns a start for a text that looks like a tag, mostly a tag that the model has seen.
+   * With the given probability, returns something that looks like a tag, for the start of a text. Mostly, it is a tag
+   * that the model has seen.
    */
   lead(random: Random, probability: number): string {
     if (!random.chance(probability)) return ""

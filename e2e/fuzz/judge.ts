@@ -29,10 +29,10 @@ interface Good {
 
 export interface Attempt {
   raw: Message[]
-  /** One version per message. A message that changes gets another version. */
+  /** `versions[i]` is the version of `raw[i]`. It changes whenever the message changes. */
   versions: string[]
   wire: Message[]
-  /** The two requests that the harness would make. */
+  /** The requests that the harness would build from `raw` and from `wire`. */
   turns: { raw: Turn[]; wire: Turn[] }
   /** The arrays in the form that the real converters read. Undefined if they cannot read this harness's arrays. */
   real?: RealArrays | undefined
@@ -56,26 +56,29 @@ export interface Verdict extends Sizes {
 export interface Habits {
   key(message: string): string
   window(model: Model): number
-  /** Whether the harness removes a message that has no content. */
+  /** Whether the harness omits a message that has no content left, as Pi and OpenCode 2 do. */
   leaves: boolean
   /** Whether the harness asks for the system prompt before the pass, as Pi does. */
   asksFirst: boolean
   /** Whether the harness removes the proofs of another model's thinking, as OpenCode 2 does. */
   removesProofs: boolean
-  /** Whether the harness leaves this message out of each request. */
+  /** Whether the harness never sends this message, whatever its content is. */
   hides(message: Message): boolean
 }
 
-/** The real converters check each pass with a bust, and every 20th of the other passes. */
+/** The real converters check every 20th pass, and also every pass with a bust. */
 const sampled = 20
 
 export class Judge {
   private good: Good | undefined
-  /** How each message was last sent. It includes messages that are gone, because in Pi a branch can come back. */
+  /**
+   * The form in which each message was last sent, by id. Messages that have left the array stay in this map, because in
+   * Pi the user can return to their branch.
+   */
   private readonly sent = new Map<string, Kept>()
   /**
-   * For each head, by its texts, the messages that it has replaced so far. In Pi, a branch can come back, and with it
-   * messages that the last array did not contain.
+   * For each head, all messages that it has replaced so far. The key is the head's joined texts. In Pi, the user can
+   * return to an older branch, so a head may replace messages that were not in the last array.
    */
   private readonly stoodFor = new Map<string, { covered: Set<string>; bytes: number }>()
   /** Passes in the host's journal since the last good request. Their answers may not have reached the shim. */
@@ -90,14 +93,17 @@ export class Judge {
   private readonly report: (rule: string, detail: string) => void
   private readonly scale: number
   private passes = 0
-  /** Whether sent messages have changed while the host could not write its journal. */
+  /**
+   * Set when a sent message changes while the host cannot write its journal. Until the next good request, the wire may
+   * then change without a bust in the journal.
+   */
   private isUnrecorded = false
   /**
-   * The newest request that the host knows only in part: its pass was not stored, or its answer came too late. It may
-   * explain the next bust.
+   * The newest request that the host knows only in part: its pass was not stored, or its answer reached the shim too
+   * late. If the next request busts, this request may be the cause.
    */
   private halfKnown: Pick<Good, "raw" | "rows"> | undefined
-  /** If the newest request has no row in the journal, the digest of its system prompt. */
+  /** The digest of the newest request's system prompt, if the journal has no row for this request. */
   private unjournalledSystem: bigint | undefined
   private isForgetful = false
   private isMeasured = false
@@ -106,9 +112,9 @@ export class Judge {
   private hasChanged = false
   happened: Happenings = { flush: false, refused: false, reloaded: false, systemChanged: false, pruned: false, lastUse: 0 }
   private forkedFrom: Map<string, Kept> | undefined
-  /** If the session is a copy: how its original, or the original's original, last sent each message. */
+  /** If the session is a copy: the form in which its original, or the original's original, last sent each message. */
   private readonly sentByOriginal = new Map<string, Kept>()
-  /** If the session is a copy: the messages that its original, or an original of that, has ever sent. */
+  /** If the session is a copy: all messages that its original, the original's original, and so on, have ever sent. */
   private readonly sentByAny = new Set<string>()
   /** The size in bytes of the head that the original has sent. */
   private forkedHeadBytes = 0
@@ -147,8 +153,8 @@ export class Judge {
   }
 
   /**
-   * This session is a copy of the session of `other`, so content that was dropped there stays dropped. copied maps the
-   * original's messages to the copy's.
+   * Tells the judge that this session is a copy of the session of `other`. So content that was dropped in the original
+   * must stay dropped in the copy. `copied` maps the ids of the original's messages to the ids of their copies.
    */
   copyOf(other: Judge, copied: ReadonlyMap<string, string>): void {
     this.bindings.inherit(other.bindings)
@@ -158,12 +164,14 @@ export class Judge {
       if (kept && other.good?.rows.has(theirs) !== false) this.sentByOriginal.set(ours, kept)
       if (other.sent.has(theirs) || other.sentByAny.has(theirs)) this.sentByAny.add(ours)
     }
-    // If a copy was compacted, its fork may show messages that only the first session has sent. The fork then begins
-    // with the edits of the first session (-seed 3916047, and -seed 3925304 with two sessions between).
+    // Suppose that the original is itself a fork, and was compacted. Then this fork may show messages that only the
+    // first session has sent, and it begins with the first session's edits (-seed 3916047, and -seed 3925304 with two
+    // sessions between).
     const isOfFirst = other.stored.original && [...copied.keys()].some((id) => !other.sent.has(id) && other.sentByAny.has(id))
     if (!other.good || isOfFirst) return
     this.forkedFrom = new Map()
-    // The copy gets the head only if it has all messages that the head replaces, also a pinned prompt (-seed 2091).
+    // The copy inherits the head only if it has every message that the head replaces, including a pinned prompt (-seed
+    // 2091).
     const { covered } = other.good.head
     const through = covered.size > 0 ? other.stored.head()?.through_key : undefined
     const hasHead = [...covered].every((id) => copied.has(id)) && (through === undefined || [...copied.keys()].some((id) => other.habits.key(id) === through))
@@ -191,7 +199,7 @@ export class Judge {
     if (same < good.chain.blocks.length) this.report("warm", `a request that keeps the prefix warm differs from the last request ${same < 0 ? "in its system prompt" : `in block ${same}, which was ${show(good.chain.blocks[same])} and is ${show(chain.blocks[same])}`}`)
   }
 
-  /** The newest judged request. A dump for a person shows it. */
+  /** The newest request. A dump for a person contains it. */
   current: Attempt | undefined
 
   async judge(attempt: Attempt): Promise<Verdict> {
@@ -199,17 +207,17 @@ export class Judge {
     const { raw, wire, system, model, outcome, isBare, turns: { raw: rawTurns, wire: turns } } = attempt
     const chain = chainOf({ system, turns })
     const passes = this.journal.read(this.happened.refused)
-    // Pi asks the host for the system prompt first. If the harness's own system prompt was sent, the host did not know
-    // of the request.
+    // Pi asks the host for the system prompt before the pass. If Pi then sends its own system prompt, the host has not
+    // answered, so it may not know this request.
     const isGood = outcome === "applied" && passes.length > 0 && !(isBare && this.habits.asksFirst)
     const rows = this.rows(attempt, chain)
     const front = head(raw, wire)
-    // In Pi and OpenCode 2, a message may be missing because it has no content left. The head does not cover it, so an
-    // edit must explain it.
+    // In Pi and OpenCode 2, a message without content is missing from the wire. If it comes after the last message that
+    // the head replaces, the head does not cover it. Then `contents` checks that an edit explains why it is missing.
     if (this.habits.leaves) {
       let through = raw.findIndex(({ info }) => this.habits.key(info.id) === this.stored.head()?.through_key)
-      // If a revert removes the newest covered message while no host runs, the shim still sends the head for the other
-      // covered messages (-seed 720002).
+      // If a revert removes the newest covered message while no host runs, the shim still sends the head in place of
+      // the remaining covered messages (-seed 720002).
       if (through < 0 && outcome === "reapplied") through = raw.findLastIndex(({ info }) => this.good?.head.covered.has(info.id) ?? false)
       for (const { info } of raw.slice(through + 1)) front.covered.delete(info.id)
     }
@@ -228,8 +236,8 @@ export class Judge {
     this.compare(unread(rawTurns, rawTurns), unread(rawTurns, turns))
     this.heads(front, raw, isGood)
     this.compare([], prompt(raw, wire, (tag) => tag > 0 && tag <= this.given()))
-    // After the loss of its database, the host begins anew. Until the first good request, the shim may still apply the
-    // old host's patches.
+    // A host that has lost its database begins with tag 1 again. Until its first good request, the shim may still apply
+    // the old host's patches, so the tags on the wire are not checked.
     if (isGood && this.isForgetful) {
       this.isForgetful = false
       this.tags.clear()
@@ -242,15 +250,16 @@ export class Judge {
     else if (outcome === "applied" && this.good && (this.hasChanged || !stands(this.good.raw, rawTurns))) this.isUnrecorded = true
     if (!isGood && (outcome === "applied" || passes.length > 0)) this.halfKnown = { raw: rawTurns, rows }
     if (passes.length === 0) this.unjournalledSystem = chain.start
-    // If the shim has repeated or lost a pass, a second pass may have decided something, so the size is not checked.
-    // Until the first usage, the host does not know the size of the system prompt (-seed 740115).
+    // The size is checked only if exactly one pass belongs to this request. If the shim has repeated or lost a pass,
+    // another pass may have changed the size. Until the first usage, the host does not know the size of the system
+    // prompt (-seed 740115).
     this.isMeasured ||= raw.some(({ info: { tokens } }) => tokens && tokens.input + tokens.cache.read + tokens.cache.write > 0)
     if (passes.length === 1 && this.pending.length === 0 && isGood && this.isMeasured) checkSize(passes[0]!, verdict, this.circumstances(model))
     if (verdict.isBust || this.passes % sampled === 0) await convertReally(attempt, this.report)
 
     this.isNewestGood = isGood
     this.pending.push(...passes)
-    // If the pass was not stored, the host may forget what it decided about new thinking.
+    // If the pass was not stored, the host may forget its decisions about thinking that is new in this request.
     if (!isGood) for (const { block } of chain.blocks) if (block.kind === "thinking" && !this.good?.rows.has(block.message)) this.bindings.forget(block)
     if (isGood) {
       for (const [id, kept] of rows) if (!front.covered.has(id)) this.sent.set(id, kept)
@@ -279,14 +288,14 @@ export class Judge {
   }
 
   /**
-   * The size of the prompt if each message were sent as it was last sent, and each new message unchanged. In Pi, a
-   * message that comes back with its branch has its old edits (-seed 2116), and the head still replaces its messages
-   * (-seed 750049).
+   * Returns the size that the prompt would have if the pass changed nothing: each message has the form in which it was
+   * last sent, and new messages are whole. If the user returns to a branch in Pi, its messages have their old edits
+   * (-seed 2116), and the head still replaces the messages that it covers (-seed 750049).
    *
-   * In a fork, a message that the fork has not sent yet counts as the original last sent it: in the first request
-   * (-seed 900057), if the fork loses its head (-seed 5000375), and if the message comes back with its branch (-seed
-   * 6000355). But if a summary by the harness hid the message when the session was forked, the host has no edits for it
-   * (-seed 7000035, and 4015986 in Pi).
+   * In a fork, a message that the fork has not sent yet has the form in which the original last sent it. This is so in
+   * the first request (-seed 900057), if the fork loses its head (-seed 5000375), and if the message comes back with
+   * its branch (-seed 6000355). But if a summary by the harness hid the message at the time of the fork, the host has
+   * no edits for it (-seed 7000035, and 4015986 in Pi).
    */
   private expectedBytes(raw: readonly Turn[], rows: Map<string, Kept>, chain: Chain, hasHead = true, isCopied = !hasHead): number {
     const last = this.good?.rows ?? this.forkedFrom
@@ -301,8 +310,9 @@ export class Judge {
   }
 
   /**
-   * In Pi, the user can go back to an older branch, and the head of that branch comes back with its messages. The
-   * result is the size with each earlier head that replaces messages that are back (-seed 4050444 in Pi).
+   * In Pi, the user can return to an older branch, and the head of that branch comes back with its messages. For each
+   * earlier head that covers a returned message, the result contains the size of a prompt with this head (-seed 4050444
+   * in Pi).
    */
   private returnedBytes(raw: readonly Turn[], rows: Map<string, Kept>, chain: Chain): number[] {
     const kept = (id: string) => (this.sent.get(id)?.raw === rows.get(id)!.raw ? this.sent.get(id) : undefined)
@@ -328,8 +338,8 @@ export class Judge {
   }
 
   /**
-   * The sent head must be the stored head, and compartments must contain all messages that the head replaces. A message
-   * that is neither sent nor in a compartment would be lost for the model.
+   * Checks that the sent head is the stored head, and that compartments contain every message that the head replaces.
+   * If a message were neither sent nor in a compartment, the model would never learn of it.
    */
   private heads({ texts, covered, hits }: Head & { hits: Hit[] }, raw: Message[], isGood: boolean): void {
     this.compare([], hits)
@@ -346,15 +356,15 @@ export class Judge {
     const { count, words, keys } = this.stored.compartments()
     for (const [i, { info, parts }] of raw.entries()) {
       if (!covered.has(info.id) || !hasContent({ info, parts })) continue
-      // If the harness has written a summary, a compartment must contain its text. If compartments already contain all
-      // messages of the summary, the text may be missing (-seed 40).
+      // A covered message may be a summary that the harness has written. A compartment must contain the summary's text,
+      // unless compartments contain all messages that the summary replaces (-seed 40).
       if (info.summary === true && (words.includes(parts.at(-1)!.text!.slice(0, 12)) || this.summarisedBy(info.id).every((id) => this.stored.names(id).some((name) => keys.has(name))))) continue
       if (i > through) this.report("uncovered", `message ${info.id} is not sent, and the head stands only for messages up to ${String(stored?.through_key)}`)
       else if (!this.stored.names(info.id).some((name) => keys.has(name))) this.report("uncovered", `message ${info.id} is not sent, and is in none of ${count} compartments`)
     }
   }
 
-  /** The messages with content that a summary of the harness has replaced. */
+  /** Returns the messages with content that the given summary of the harness has replaced. */
   private summarisedBy(summary: string): string[] {
     const { rows } = this.session
     const request = rows.findIndex(({ id }) => id === summary) - 1
@@ -389,12 +399,13 @@ export class Judge {
   }
 
   /**
-   * If a message does not change, its dropped content must not come back. There are two exceptions. After a bust for a
-   * revert or a change of the model, a call may come back without its result, because its message needs a call. The
-   * newest prompt may come back, too.
+   * Checks that no dropped content of an unchanged message has come back. Two things may come back, but only after a
+   * bust for a change in the past, for example a revert, or in a hard pass: a call without its result, because its
+   * message needs a call, and the newest prompt.
    */
   private cameBack(raw: Message[], rows: Map<string, Kept>, { covered }: Head, passes: readonly Pass[]): void {
-    // If the pass was not stored, the journal shows no revert. The array does: messages are missing.
+    // If the pass was not stored, the journal cannot show a revert. But a revert also shows in the array, because
+    // messages are missing.
     const isReverted = passes.length === 0 && [...(this.good?.rows.keys() ?? [])].some((id) => !rows.has(id))
     // A copy may have lost some of its messages before its first good pass (-seed 750127).
     const isCut = !this.good && [...(this.forkedFrom?.keys() ?? [])].some((id) => !rows.has(id))
@@ -418,10 +429,10 @@ export class Judge {
   }
 
   /**
-   * Without an answer of the host, the shim must send each unchanged message as it was last sent, perhaps in a pass
-   * that the host could not store (-seed 4018010). There are two exceptions. The shim may have learned of a bust from
-   * an answer that came too late for its own request (-seed 100182). If a message comes back with its branch, the shim
-   * has no patches for it (-seed 4017093).
+   * If the host does not answer, the shim must send each unchanged message in the form in which it was last sent. That
+   * is also true if the host could not store the pass of the last request (-seed 4018010). There are two exceptions:
+   * the shim may have learned of a bust from an answer that came too late for its own request (-seed 100182), and it
+   * has no patches for a message that comes back with its branch (-seed 4017093).
    */
   private fallback(raw: Message[], rows: Map<string, Kept>, { outcome, model }: Attempt, { tokens, expected, isBust }: Verdict): void {
     if (!this.good || this.happened.reloaded || isBust) return
@@ -435,13 +446,14 @@ export class Judge {
     }
   }
 
-  /** A wire must begin with the last wire. If it does not, the journal must give a true cause. */
+  /** Checks that the wire begins with the last wire. If it does not, the journal must give a true cause. */
   private extends(chain: Chain, raw: readonly Turn[], { passes, expected, tokens }: Verdict, { model, isBare }: Attempt): void {
     const busts = [...this.pending, ...passes].filter(({ bust }) => bust)
     const last = this.good && {
       isSameModel: this.good.model === model,
       isSameSystem: this.good.chain.start === chain.start,
-      // A message that came and disappeared again counts as a change, because the host has seen it.
+      // If a message has appeared and disappeared again, the prompt counts as changed, because the host has seen the
+      // message.
       stands: () => !this.hasChanged && stands(this.good?.raw ?? [], raw) && stands(this.halfKnown?.raw ?? [], raw),
     }
     const grown = this.good ? expected - tokensOf(this.good.chain.bytes, this.scale) : 0
@@ -449,16 +461,17 @@ export class Judge {
       ...this.circumstances(model), last, hasLostDatabase: this.hasLostDatabase,
       shrunk: busts.length === 1 ? expected - tokens : undefined, fresh: Math.min(1, Math.max(0, grown / tokens)),
     }
-    // Only the newest pass was for this prompt. An earlier pass may have been for the prompt before a compaction.
+    // Only the newest pass belongs to this prompt. An earlier pass may belong to the prompt before a compaction, so it
+    // is not compared with this prompt's size.
     for (const bust of busts) this.journal.check(bust, { ...facts, expected: bust === passes.at(-1) ? expected : undefined })
     if (!this.good || model !== this.good.model) return
     const same = shared(this.good.chain, chain)
     if (same === this.good.chain.blocks.length || busts.length > 0 || this.isUnrecorded) return
-    // If the host is late in the hook for the system prompt, the harness's own system prompt is sent. No pass can know
-    // that (-seed 10021, on a busy machine).
+    // If the host answers the hook for the system prompt too late, the harness sends its own system prompt. The host's
+    // pass cannot know that (-seed 10021, on a busy machine).
     if (same < 0 && isBare !== this.good.isBare) return
-    // The first request with the new system prompt was not stored in time, so no row of the journal names the bust
-    // (-seed 900292).
+    // The first request with this system prompt was not stored in time. So no row of the journal names the bust (-seed
+    // 900292).
     if (same < 0 && this.unjournalledSystem === chain.start) return
     // In a hard pass, the cached prefix is gone anyway, so the system prompt may change, for example its date.
     if (same < 0 && [...this.pending, ...passes].some(({ verdict }) => verdict === "hard")) return
@@ -489,7 +502,7 @@ function hasContent({ parts }: Message): boolean {
   return parts.some(({ type, text, ignored }) => type === "tool" || (type === "text" && !ignored && text !== ""))
 }
 
-/** Whether all earlier blocks are still at their places, and belong to the same messages. */
+/** Whether `now` begins with all blocks of `before`, in the same messages. */
 function stands(before: readonly Turn[], now: readonly Turn[]): boolean {
   const names = (turns: readonly Turn[]) => turns.flatMap(({ role, blocks }) => blocks.map((b) => JSON.stringify({ ...b, role, part: "" })))
   const all = names(now)

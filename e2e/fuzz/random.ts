@@ -37,7 +37,7 @@ export class Random {
     return list[this.int(0, list.length - 1)]!
   }
 
-  /** One of the names. Its probability is its share of all weights. */
+  /** Returns one of the names at random. The probability of a name is its weight divided by the sum of all weights. */
   weighted<K extends string>(weights: Readonly<Record<K, number>>): K {
     const entries = Object.entries<number>(weights) as [K, number][]
     let at = this.next() * entries.reduce((sum, [, weight]) => sum + weight, 0)
@@ -98,7 +98,7 @@ const sections = [
   "§٣§ keine Ziffer",
 ]
 
-/** A text with section signs. It begins with lead, for example a tag. */
+/** A text with section signs. It begins with `lead`, for example a tag. */
 export function sectioned(random: Random, characters: number, lead = ""): string {
   const body = prose(random, characters).replaceAll(/\n/g, () => (random.chance(0.1) ? ` ${random.pick(sections)}\n` : "\n"))
   return lead + (random.chance(0.7) ? random.pick(sections) + " " : "") + body

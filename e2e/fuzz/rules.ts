@@ -13,7 +13,7 @@ export interface Hit {
   detail: string
 }
 
-/** In this order: the summaries, the model's acknowledgement, and the changes since the summaries. */
+/** The ids of the head's messages: the summaries, the model's acknowledgement, and the changes since the summaries. */
 const headIDs = ["magicctx-baseline", "magicctx-acknowledgement", "magicctx-delta"]
 
 export function isHead(message: string): boolean {
@@ -54,7 +54,7 @@ export function newestPrompt(raw: readonly Message[]): Message | undefined {
   return raw.findLast((message) => typed(message).length > 0)
 }
 
-/** Even under the highest pressure, the user's newest prompt must be sent as it was typed. */
+/** Checks that the user's newest prompt is sent as it was typed. That must be so even under the highest pressure. */
 export function prompt(raw: readonly Message[], wire: readonly Message[], given: Given): Hit[] {
   const newest = newestPrompt(raw)
   if (!newest) return []
@@ -103,7 +103,7 @@ export function structure(turns: readonly Turn[], model: Model): Hit[] {
   return hits
 }
 
-/** The results after the newest answer must be sent, because the model has not read them yet. */
+/** Checks that all results after the newest answer are sent, because the model has not read them yet. */
 export function unread(raw: readonly Turn[], wire: readonly Turn[]): Hit[] {
   if (raw.at(-1)?.blocks.at(-1)?.kind !== "result") return [] // the user has sent another message
   const asked = new Set<string>()
@@ -115,8 +115,8 @@ export function unread(raw: readonly Turn[], wire: readonly Turn[]): Hit[] {
 }
 
 /**
- * Anthropic's rules. In a tool loop, the newest answer must begin with all of its thinking, unchanged. Of consecutive
- * thinking blocks in an older answer, either all are sent or none.
+ * Checks Anthropic's rules. In a tool loop, the newest answer must begin with all of its thinking, unchanged. In an
+ * older answer, consecutive thinking blocks must be sent together or not at all.
  */
 export function thinking(raw: readonly Turn[], wire: readonly Turn[], model: Model): Hit[] {
   const hits: Hit[] = []
@@ -134,7 +134,7 @@ export function thinking(raw: readonly Turn[], wire: readonly Turn[], model: Mod
       else from = at + 1
     }
   }
-  // If thinking is bound, each block may be invalid on its own. So some blocks of a group may be missing.
+  // Blocks of bound thinking become invalid one by one, so a group may lose only some of its blocks.
   if (model.binds) return hits
   for (const [message, all] of written) {
     const kept = new Set(sent.get(message)?.map((block) => block.signature))
@@ -143,7 +143,8 @@ export function thinking(raw: readonly Turn[], wire: readonly Turn[], model: Mod
       if (n > 0 && n < group.length) hits.push({ rule: "thinking-split", at: message, detail: `${n} of ${group.length} consecutive thinking blocks of ${message} are sent` })
     }
   }
-  // If the request ends with results, last is the answer that contains the calls, as the provider sees it.
+  // `last` is the newest answer as the provider sees it, so it may join several messages. If the request ends with
+  // results, `owner` is the message of its last call.
   const last = wire.findLast(({ role }) => role === "assistant")
   const owner = last?.blocks.findLast((block) => block.kind === "call")?.message
   if (!last || !owner || !wire.at(-1)!.blocks.some((block) => block.kind === "result")) return hits
@@ -220,7 +221,9 @@ export type Edits = (message: string) => Map<number, Set<string>>
 /** Whether a tag was ever given in the session. */
 export type Given = (tag: number) => boolean
 
-/** Returns the text with all its tags, without the first tag, without the first two, and so on. */
+/**
+ * Removes the tags at the start of a text one by one. Returns the text before the first removal and after each removal.
+ */
 export function untagged(text: string, given: Given): string[] {
   const all = [text]
   for (;;) {
@@ -230,7 +233,7 @@ export function untagged(text: string, given: Given): string[] {
   }
 }
 
-/** An answer may be stored unchanged, or without tags at its start. */
+/** Whether a harness may have stored an answer as `stored`: unchanged, or without some of the tags at its start. */
 export function mayStore(written: string, stored: string, given: Given): boolean {
   return untagged(written, given).includes(stored)
 }
@@ -241,7 +244,7 @@ export interface Sent {
   tags: { tag: number; message: string; part: string }[]
 }
 
-/** Checks a message of the wire: all its content must be unchanged, or the result of an edit. */
+/** Checks that each part of a message on the wire is unchanged, or is the result of a stored edit. */
 export function content(raw: Message, wire: Message | undefined, edits: Edits, given: Given): Sent {
   const sent: Sent = { hits: [], tags: [] }
   const hit = (rule: string, detail: string) => sent.hits.push({ rule, at: raw.info.id, detail })
@@ -267,7 +270,7 @@ export function content(raw: Message, wire: Message | undefined, edits: Edits, g
       if (!["drop", "skeleton", "withhold"].some((kind) => has(kind, Number(tag)))) hit("dropped-unasked", `${what} is dropped as ${is}, and there is no such edit: ${excerpt(was)}`)
       return
     }
-    // Some providers refuse an empty text. The host may replace it instead of removing it.
+    // Some providers refuse an empty text, so the host may send "[dropped]" in its place.
     if (is === "[dropped]" && (has("shell") || was === "")) return
     const tagged = lead.exec(is)
     const body = (tagged ? is.slice(tagged[0].length) : is).replace(note, "")
@@ -317,8 +320,8 @@ export function content(raw: Message, wire: Message | undefined, edits: Edits, g
     if (was.metadata?.interrupted && typeof interrupted === "string") text(part, interrupted, String(now.metadata?.output), name)
     const [before, after] = [JSON.stringify(was.input), JSON.stringify(now.input)]
     if (before === after) return
-    // An answer may need a call. A dropped call then stays as a skeleton, whose result is a placeholder or OpenCode's
-    // text for a pruned output.
+    // Some messages must contain a call. If such a call is dropped, it stays as a skeleton. The skeleton's result is a
+    // placeholder, or OpenCode's text for a pruned output.
     const result = tagOf(resultOf(now))
     const isDropped = result ? has("drop", Number(result)) : (was.output === undefined || was.time?.compacted !== undefined) && has("drop")
     if (!has("clamp") && !has("skeleton") && !isDropped) hit("altered", `the arguments of ${part.callID} were ${excerpt(before)} and are ${excerpt(after)}`)
@@ -334,7 +337,7 @@ function resultOf({ output, error, metadata, time }: NonNullable<Part["state"]>)
   return metadata?.interrupted && typeof metadata.output === "string" ? metadata.output : (output ?? error ?? "")
 }
 
-/** The calls of a message whose results are not sent, by id. */
+/** Returns the message's calls that are sent without their results, by call id. */
 export function skeletons(wire: Message): Map<string, string> {
   const found = new Map<string, string>()
   for (const part of wire.parts) {
@@ -359,7 +362,10 @@ function stripped(text: string): string {
   return text.replaceAll(/<system-reminder>.*?<\/system-reminder>/gis, "").trim()
 }
 
-/** What counts when two wires of a message are compared: everything except reasoning and the host's additions. */
+/**
+ * Returns the content of a message that must be equal in two requests: everything except reasoning and the host's
+ * additions.
+ */
 export function substance(wire: Message): string {
   let all = ""
   for (const { type, text, state, url, callID, syntheticTodoMarker } of wire.parts) {

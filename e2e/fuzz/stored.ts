@@ -1,7 +1,7 @@
 import type { Machine } from "./machine.ts"
 import type { Session } from "./opencode.ts"
 
-/** The original of a copy. messages maps each message of the copy to the original's message. */
+/** The original of a copy. `messages` maps each message of the copy to the message of the original. */
 export interface Original {
   stored: Stored
   messages: ReadonlyMap<string, string>
@@ -22,8 +22,8 @@ export class Stored {
   }
 
   /**
-   * If the database is locked during a copy's first pass, the host uses the original's edits, and stores them for the
-   * copy with a later pass (-seed 100250).
+   * The original, as long as no pass of the copy is stored. If the database is locked during the copy's first pass, the
+   * host uses the original's edits, and stores them for the copy with a later pass (-seed 100250).
    */
   private get unstoredOriginal(): Original | undefined {
     return this.isEmpty() ? this.original : undefined

@@ -5,7 +5,10 @@ import { namespaceOf } from "./opencode.ts"
 
 type Options = Record<string, unknown>
 
-/** Gives the proofs of both arrays the form that the package npm reads. */
+/**
+ * Converts the proofs in both arrays to the form that a provider's npm package reads. `npm` is the name of this
+ * package.
+ */
 export function translate(raw: Message[], wire: Message[], npm: string): { raw: Message[]; wire: Message[] } {
   const namespace = npm === "@ai-sdk/gateway" ? "anthropic" : namespaceOf(npm)
   const form = namespace && forms[namespace]

@@ -175,7 +175,7 @@ func (c *Client) Messages(ctx context.Context, session string) ([]Message, error
 	return out, c.Call(ctx, http.MethodGet, "/session/"+session+"/message", nil, &out)
 }
 
-// If out is not nil, Call decodes the answer into out.
+// Call sends a request with `body` to OpenCode's API. If out is not nil, Call decodes the answer into out.
 func (c *Client) Call(ctx context.Context, method, route string, body, out any) error {
 	res, err := c.do(ctx, method, route, body)
 	if err != nil {

@@ -1,8 +1,8 @@
 package script
 
-// The methods of Tools return the name of the harness's tool and its arguments.
+// Each method of Tools returns a tool call in the form of the harness: the tool's name and its arguments.
 type Tools interface {
-	// Read reads limit lines of a file from line offset on. If offset or limit is 0, it is not set.
+	// Read reads `limit` lines of a file, beginning with line `offset`. An argument that is 0 is left out.
 	Read(path string, offset, limit int) (tool string, input map[string]any)
 	Bash(command, description string) (tool string, input map[string]any)
 	Edit(path, old, edited string) (tool string, input map[string]any)

@@ -44,7 +44,7 @@ const (
 	stepsOfTurn    = 5
 )
 
-// The provider must receive the same bytes as without the handover, and no prompt may fail.
+// The provider must receive the same bytes as in a run without a handover, and no prompt may fail.
 func TestHandoverUnderLoad(t *testing.T) { testHandoverUnderLoad(t, schema.HarnessOpenCode) }
 
 func TestPiHandoverUnderLoad(t *testing.T) { testHandoverUnderLoad(t, schema.HarnessPi) }
@@ -263,9 +263,9 @@ func (w *world) checkServedByBoth(s session, cameAt int64) {
 	w.t.Logf("session %s: handed over after pass %d of %d", s.id, before, len(passes))
 }
 
-// hold delays the answers to a session's last requests until the newer host has come. Without the delay, the sessions
-// might end first, because the newer host is started by a Pi, which starts slowly. With it, the newer host serves the
-// last passes of each session.
+// hold delays the answers to a session's last requests until the newer host has come. A Pi starts the newer host, and
+// Pi starts slowly, so the sessions might end first. The delay makes sure that the newer host serves the last passes of
+// each session.
 func (w *world) hold(request int) {
 	const midway, last, pause = stepsOfTurn + stepsOfTurn/2, turnsOfSession*stepsOfTurn - 2, 200 * time.Millisecond
 	if w.came == nil || request < midway || request > last {

@@ -106,7 +106,7 @@ func isOver(err error) bool {
 	return errors.As(err, &failed) && failed.Kind == ask.OverBudget
 }
 
-// used is what the provider bills for each step. The host may never learn it.
+// `used` is the usage that the provider bills for each step. The host may never learn it.
 type openCall struct {
 	settle func(agent.End)
 	model  string
@@ -130,12 +130,13 @@ func (b *daily) add(agents string, p schema.Price, used []ask.Usage, sign int) {
 	}
 }
 
-// No day's bill exceeds a budget by a token or a billionth of a dollar. The test varies prices and answers, crashes
-// the host, and cuts off calls.
+// On no day may the bill exceed a budget, not even by a token or a billionth of a dollar. The test varies prices and
+// answers, crashes the host, and cuts off calls.
 func TestNoBudgetIsExceeded(t *testing.T) {
 	b := newBench(t)
 	dollars := rapid.Float64Range(0, 20)
-	// Often, one bound is too large to be reached, so that the test covers the other bound alone.
+	// Often, the budget in money or the budget in tokens is too large to be reached. Then the test covers the other
+	// budget alone.
 	money := rapid.OneOf(rapid.Just(100.0), rapid.Float64Range(0, 0.5))
 	most := rapid.OneOf(rapid.Just(1_000_000), rapid.IntRange(0, 100_000))
 	rapid.Check(t, func(r *rapid.T) {
@@ -359,7 +360,8 @@ func TestDefaultBudgets(t *testing.T) {
 	}
 }
 
-// A budget of 0 pays for no call, today or tomorrow. So the refusal must not say when the agents continue.
+// A budget of 0 pays for no call, neither today nor tomorrow. So the refusal must not say when the agents will
+// continue.
 func TestBudgetOfNothingNeverGoesOn(t *testing.T) {
 	b := newBench(t)
 	for _, cap := range []work.Cap{{Tokens: 9}, {Money: 9}} {
@@ -432,7 +434,8 @@ func TestCutCallsAreBounded(t *testing.T) {
 	if err != nil || len(calls) != 1 {
 		t.Fatalf("%+v, %v", calls, err)
 	}
-	// The second step reads the question twice, 4,000 tokens of framing and a first answer of 1,000. It writes 1,000.
+	// The second step reads the question twice, 4,000 tokens of framing, and the first step's answer of 1,000 tokens.
+	// It writes 1,000 tokens.
 	want := int64(320+2*question.Tokens()+4000+1000+1000) * chronicle.Dollar / 1_000_000
 	if c := calls[0]; c.Cost != nil || c.Reserved != want || c.Input != 300 || c.Output != 20 {
 		t.Errorf("%+v, want %d", c, want)

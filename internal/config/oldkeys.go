@@ -1,6 +1,6 @@
 package config
 
-// moved lists the keys of the original plugin's old "experimental" block, with their present places.
+// moved lists the keys of the original plugin's old "experimental" block, with their current places.
 var moved = []struct {
 	name string
 	to   path
@@ -14,7 +14,7 @@ var moved = []struct {
 	{"pin_key_files", path{"dreamer", "pin_key_files"}, false},
 }
 
-// retired keys of the original plugin have no meaning any more, and give no warning.
+// retired lists keys of the original plugin that no longer have a meaning. They give no warning.
 var retired = []string{
 	"auto_drop_tool_age", "compartment_token_budget", "compressor", "disabled_hooks", "drop_tool_structure",
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A path leads to a value. Its elements are keys such as "memory", and indices such as "[2]".
+// A path is the place of a value in a configuration. Its elements are keys such as "memory", and indices such as "[2]".
 type path []string
 
 func (p path) with(key string) path { return append(slices.Clip(p), key) }
@@ -34,7 +34,8 @@ func (p path) String() string {
 	return b.String()
 }
 
-// lookup returns the value at the path. It does not check the index of a list: an element exists if its list exists.
+// lookup returns the value at the path. If the path leads into a list, lookup does not check the index: it reports that
+// the element exists, and returns nil.
 func lookup(tree object, p path) (any, bool) {
 	var value any = tree
 	for _, key := range p {

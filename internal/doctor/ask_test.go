@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// OpenCode 2 may leave the file with its address after the server has ended.
+// After its server has ended, OpenCode 2 may leave the file with the server's address. So the file alone does not prove
+// that the server runs.
 func TestServerRuns(t *testing.T) {
 	state := t.TempDir()
 	env := func(name string) string { return map[string]string{"XDG_STATE_HOME": state}[name] }

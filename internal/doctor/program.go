@@ -90,8 +90,8 @@ func (x *examination) host(ctx context.Context) {
 // Doctor reports a session's faults only if the session was used within inUse. An older session no longer matters.
 const inUse = 24 * time.Hour
 
-// anyHost asks the host of this data directory, and returns the directory of its socket. It tries all directories in
-// which a host may have its socket. A harness does the same before it starts a host.
+// anyHost asks the running host of this data directory for its status. It also returns the directory of the host's
+// socket. It tries all directories in which a host may have its socket, as a harness does before it starts a host.
 func (x *examination) anyHost(ctx context.Context, preferred string) (st schema.StatusResult, dir string, err error) {
 	var failed error
 	for _, dir := range slices.Concat(x.RuntimeDirs, x.OtherDirs) {

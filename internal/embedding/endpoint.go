@@ -23,7 +23,8 @@ func check(endpoint string) error {
 	return nil
 }
 
-// A system understands many spellings of an IP address. For example, 2852039166 is 169.254.169.254.
+// addressOf also reads unusual spellings of an IP address, because the operating system may understand them. For
+// example, 2852039166 is 169.254.169.254.
 func addressOf(host string) (netip.Addr, bool) {
 	if addr, err := netip.ParseAddr(host); err == nil {
 		return addr.Unmap().WithZone(""), true

@@ -38,8 +38,9 @@ var markup = strings.NewReplacer("<", "‹", ">", "›", "§", "", `"`, "'", "�
 // CleanLines is Clean for text of several lines: line feeds and tabs stay.
 func CleanLines(text string) string { return clean(text, "\n\t") }
 
-// CleanAll is like CleanLines, but every character that a terminal does not show becomes "?". For example, it shows a
-// file that the user has to agree to: Clean would remove a sequence, which could hide a part of the file.
+// CleanAll is like CleanLines, but removes nothing: every character that a terminal does not show becomes "?". It is
+// used, for example, to show a file that the user has to agree to. Clean would remove an escape sequence, and the
+// sequence could contain a part of the file.
 func CleanAll(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) || r == '\n' || r == '\t' {

@@ -77,7 +77,7 @@ func newHarnessOf(t testing.TB, kind schema.Harness) *harness {
 	return h
 }
 
-// Background work could write to the directory after the end of the test, so stop ends it first.
+// stop ends the host before the test ends. Otherwise, background work could still write to the test's directory.
 func (h *harness) stop() {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -549,8 +549,8 @@ func TestSubscriberHearsOfEachPassOfItsSession(t *testing.T) {
 	}
 }
 
-// Pi's status line shows the size of the newest request. Without a new status, the line would show the size of the
-// previous request until the next pass.
+// Pi's status line shows the size of the newest request, so the host must send a new status when it learns this size.
+// Otherwise, the line would show the size of the previous request until the next pass.
 func TestSubscriberHearsOfTheUsageOfAnAnswer(t *testing.T) {
 	h := turn(t)
 	h.user("u3", "more")
@@ -564,8 +564,8 @@ func TestSubscriberHearsOfTheUsageOfAnAnswer(t *testing.T) {
 	}
 }
 
-// A screen shows one session at a time, so a subscription to only one session ends the earlier ones. Otherwise, they
-// would add up during a day.
+// A screen shows one session at a time. So a subscription with `Only` ends the screen's earlier subscriptions.
+// Otherwise, a screen would collect more and more subscriptions during a day.
 func TestSubscriptionToOnlyOneSession(t *testing.T) {
 	h := turn(t)
 	for _, session := range []string{testSession, "ses_other"} {
@@ -614,7 +614,8 @@ func TestStatusOfASessionHasThePanel(t *testing.T) {
 	}
 }
 
-// Two million numbers are 4 kB in a compressed trace, but as messages they would take 6 GB of memory.
+// An array of two million numbers takes 4 kB in a compressed trace. If the host read the numbers as messages, they
+// would take 6 GB of memory.
 func TestArrayWithTooManyMessagesIsRefused(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "hello")
@@ -629,7 +630,7 @@ func TestArrayWithTooManyMessagesIsRefused(t *testing.T) {
 	h.pass() // the session continues
 }
 
-// Once, five million empty parts, 17 kB in a compressed trace, took 5 GB of memory.
+// A message with five million empty parts takes 17 kB in a compressed trace. It once took 5 GB of the host's memory.
 func TestMessageWithTooManyPartsIsRefused(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "hello")

@@ -59,7 +59,7 @@ func TestPassesKeepTheIndexUpToDate(t *testing.T) {
 	}
 }
 
-// Once, the answer of a session's last turn was missing from the index until the user's next prompt.
+// Fixed bug: the answer of a session's last turn was missing from the index until the user's next prompt.
 func TestLastAnswerIsIndexedAtTheEndOfTheTurn(t *testing.T) {
 	for kind, test := range map[schema.Harness]struct {
 		store func(home string) // stores the answer

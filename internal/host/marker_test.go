@@ -36,7 +36,8 @@ func (h *harness) keep(db *rawhistorytest.OpenCode) {
 	db.Exec(`UPDATE message SET time_created = time_created + 5 WHERE id LIKE 'a%'`) // each answer is newer than its prompt
 }
 
-// marked returns a session with published compartments, which the next bust shows, and the harness's own store.
+// marked returns a session and the harness's own store. The session has published compartments, which the next bust
+// will show.
 func marked(t *testing.T) (h *harness, db *rawhistorytest.OpenCode) {
 	h, db = withMarkers(t)
 	h.talkLong()
@@ -200,8 +201,8 @@ func TestMarkerIsRemovedWhenSwitchedOff(t *testing.T) {
 	}
 }
 
-// A crash between the two stores' writes leaves a marker without a record, or a record without rows. At its start,
-// the host removes either, and the next publication sets a marker again.
+// If the host crashes between the writes to the two stores, there is a marker without a record, or a record without a
+// marker. At its next start, the host must remove whichever exists. The next publication must set a marker again.
 func TestMarkerIsCheckedAtStart(t *testing.T) {
 	t.Run("torn", func(t *testing.T) {
 		h, db := marked(t)
@@ -240,7 +241,8 @@ func TestMarkerIsCheckedAtStart(t *testing.T) {
 	})
 }
 
-// Another OpenCode release may use its database differently. So the marker waits, and the status names the reason.
+// Another release of OpenCode may use its database differently. So the host must not set the marker yet, and the status
+// must give the reason.
 func TestMarkerRefusesAnotherRelease(t *testing.T) {
 	h, db := marked(t)
 	db.Exec(`INSERT INTO migration VALUES ('20990101000000_later', 1)`)

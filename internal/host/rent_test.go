@@ -12,8 +12,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// rented is a session in a window of 1,000,000 tokens, with one long turn. Each step reads an output of a thousand
-// words. If dropped is not 0, the model asks to drop the tags 2 to dropped.
+// rented starts a session in a window of 1,000,000 tokens, with one long turn. Each step reads an output of a thousand
+// words. If `dropped` is not 0, the model asks to drop all tags from 2 to `dropped`.
 func rented(t *testing.T, spending schema.Spending, steps, dropped int) *harness {
 	h := newHarness(t)
 	h.config.Spending = spending
@@ -36,7 +36,8 @@ func (h *harness) step(i int) {
 	h.pass()
 }
 
-// bustFor returns the first pass that busts for this cause, or 0, and the price of the bust.
+// bustFor returns the first pass that busts for this cause, and the price of the bust. If there is no such pass, it
+// returns 0.
 func (h *harness) bustFor(cause pipeline.Cause) (pass int, price schema.BustPrice) {
 	for _, p := range h.journal() {
 		if p.Cause == string(cause) && p.Bust {
@@ -46,8 +47,8 @@ func (h *harness) bustFor(cause pipeline.Cause) (pass int, price schema.BustPric
 	return 0, price
 }
 
-// The host waits with the drops until their content has cost as much rent as a bust would have cost at the model's
-// request. A restart must not lose a pass in this sum, or count a pass twice.
+// The host delays queued drops until their content has cost enough rent. Enough is the price that a bust had when the
+// model asked for the drops. If the host restarts, the sum must neither lose a pass nor count a pass twice.
 func TestDropsAreMadeForRent(t *testing.T) {
 	for name, restarts := range map[string]bool{"one host": false, "a restarted host": true} {
 		t.Run(name, func(t *testing.T) {
@@ -64,8 +65,8 @@ func TestDropsAreMadeForRent(t *testing.T) {
 			if pass == 0 {
 				t.Fatal("nothing was removed for rent")
 			}
-			// The 11 dropped outputs have about 12,000 tokens, and about as many or more come after them. Writing a
-			// token again costs 11.5 times as much as reading it.
+			// The 11 dropped outputs have about 12,000 tokens. About as many tokens, or more, come after them, and have
+			// to be written again. Writing a token again costs 11.5 times as much as reading it.
 			if price.Cost != int(11.5*float64(price.Resent)) || price.Removed < 9_000 || price.Removed > 15_000 {
 				t.Errorf("the price: %+v", price)
 			}
@@ -73,7 +74,8 @@ func TestDropsAreMadeForRent(t *testing.T) {
 			if least, most := price.Rent-price.Removed, price.Rent+price.Removed; carried*price.Removed < least || carried*price.Removed > most {
 				t.Errorf("%d requests have carried %d tokens, and the meter shows %d", carried, price.Removed, price.Rent)
 			}
-			// Each request since the model asked has added an output as large as each of the 11 dropped outputs.
+			// Since the model asked for the drops, each request has added an output as large as one of the 11 dropped
+			// outputs.
 			if atOnce := price.Cost - carried*price.Removed/11*23/2; price.Rent < atOnce-price.Removed || price.Rent > atOnce+2*price.Removed {
 				t.Errorf("the meter shows %d, and at once the price would have been %d", price.Rent, atOnce)
 			}
@@ -95,7 +97,8 @@ func TestRareDropsAreMadeAtOnce(t *testing.T) {
 	}
 }
 
-// The generous setting makes no bust before the window fills. The other settings make none that frees too little.
+// With the generous setting, the host makes no bust before the window fills. With the other settings, it makes no bust
+// that frees too little.
 func TestNoBustForRent(t *testing.T) {
 	for name, test := range map[string]struct {
 		h      *harness

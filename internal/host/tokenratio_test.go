@@ -13,8 +13,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The provider counts 4,000 tokens more than the messages, and perToken tokens for each token of the host's count.
-// Each step adds 5,000 tokens by the host's count.
+// counted plays steps. Each of them adds 5,000 tokens by the host's count. The provider counts perToken tokens for each
+// token of the host's count, and 4,000 tokens besides the messages.
 func (h *harness) counted(from, steps int, perToken float64) {
 	h.t.Helper()
 	for n := from; n < from+steps; n++ {

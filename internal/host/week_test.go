@@ -27,7 +27,7 @@ type week struct {
 	*harness
 	random *rand.Rand
 	price  schema.Price
-	// billed (in $) and tokens hold the provider's bills, by agents and day, for example "historian2026-11-30".
+	// `billed` (in $) and `tokens` hold the provider's bills, by agents and day, for example "historian2026-11-30".
 	billed map[string]float64
 	tokens map[string]int
 	asked  int
@@ -37,7 +37,8 @@ type week struct {
 	kills    int
 }
 
-// Even if the host is killed, no budget is exceeded by one token, no memory is lost, and each run can be undone.
+// The test plays random weeks, and sometimes kills the host. No budget may be exceeded by even one token, no
+// memory may be lost, and it must be possible to undo each run.
 func TestRandomWeeks(t *testing.T) {
 	asked, undone, kills := 0, 0, 0
 	for seed := range *weeks {

@@ -24,7 +24,8 @@ import (
 // The plugin's directory is our default data directory.
 func FileIn(dataDir string) string { return filepath.Join(dataDir, "context.db") }
 
-// A running host waits for each transaction, so batchRows keeps it short.
+// batchRows is the number of rows that are stored in one transaction. It is small, because a running host has to wait
+// for each transaction.
 var batchRows = 200
 
 type Importer struct {
@@ -43,7 +44,7 @@ type Report struct {
 	Database string  `json:"database"`
 	Version  int     `json:"schemaVersion"`
 	Tables   []Table `json:"tables"`
-	// Views lists views with the name of a table that an import reads. An import reads no view.
+	// Views lists the views that have the name of a table that an import reads. An import does not read views.
 	Views []string `json:"views,omitempty"`
 }
 
@@ -112,7 +113,7 @@ type run struct {
 	ctx    context.Context
 	db     *plugindb.DB
 	report Report
-	// read is the number of rows that were read, and of the number of all rows in the tables of the import.
+	// `read` counts the rows that the import has read. `of` is the number of all rows in its tables.
 	read, of int
 	sessions map[string]*rawhistory.Stored
 	// projects maps the plugin's projects to identities, or to "".
@@ -120,7 +121,7 @@ type run struct {
 	batch    []step
 }
 
-// A put stores a row, or returns why it does not.
+// A put stores a row. If it does not store the row, it returns the reason.
 type put func(*store.Import) (reason string, err error)
 
 func skip(reason string) put { return func(*store.Import) (string, error) { return reason, nil } }
@@ -173,7 +174,7 @@ func (i *Importer) Run(ctx context.Context, path string) (Report, error) {
 	return x.report, err
 }
 
-// Found returns the number of rows that an import could take: 0 if there is no database, or rows were imported
+// Found returns the number of rows that an import could take. It is 0 if there is no database, or if rows were imported
 // before.
 func (i *Importer) Found(ctx context.Context) (rows int, err error) {
 	err = plugindb.Read(ctx, FileIn(i.Dir), func(db *plugindb.DB) error {
@@ -203,7 +204,7 @@ func (i *Importer) Found(ctx context.Context) (rows int, err error) {
 	return rows, err
 }
 
-// If there is no database of ours, prepare creates one. A rehearsal creates it in a temporary directory.
+// prepare creates the host's database if it does not exist. A rehearsal creates it in a temporary directory.
 func (x *run) prepare() (done func(), err error) {
 	done = func() {}
 	err = memories.View(x.ctx, x.Dir, func(*memories.Reader) error { return nil })

@@ -93,7 +93,8 @@ func TestInstallAfterAnEditCanStillBeUndone(t *testing.T) {
 	}
 }
 
-// The user has restored the file by hand, for example with git.
+// The user has restored the file by hand, for example with git. An uninstallation must leave this file as it is, and
+// remove all other traces of the installation.
 func TestUninstallOfARestoredFileOnlyTidiesUp(t *testing.T) {
 	h := newHome(t)
 	file := filepath.Join(h.dir, "opencode.json")
@@ -243,7 +244,7 @@ func mkdir(t *testing.T, dir string) {
 	}
 }
 
-// Somebody saves the file while the program waits for the user's answer.
+// While the program waits for the user's answer, somebody saves or removes the file. The program must notice that.
 func TestConcurrentEditIsDetected(t *testing.T) {
 	tests := map[string]func(h *home, file string) error{
 		"edit": func(_ *home, file string) error { return os.WriteFile(file, []byte("{ }"), 0o644) },

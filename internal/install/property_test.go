@@ -251,7 +251,8 @@ func newHomeOf(t tester, harness *Harness) *home {
 	env := map[string]string{"HOME": root}
 	h.Options = Options{Place: Place{Harness: harness, Env: func(name string) string { return env[name] }, DataDir: filepath.Join(root, "data")}, Plugin: shim}
 	h.dir = harness.userDirectories(h.Place)[0]
-	// An uninstallation leaves the schema, so the schema exists from the start.
+	// An uninstallation does not remove the schema. So the schema exists from the start, and a test can compare the
+	// files before the installation and after the uninstallation.
 	h.write(filepath.Join(root, "data", "magicctx.schema.json"), "")
 	h.write(filepath.Join(h.dir, "AGENTS.md"), "")
 	return h

@@ -14,11 +14,11 @@ type OpenCode struct {
 	Env func(string) string
 }
 
-// ErrImpossible: the message is gone, or OpenCode itself has compacted the session at that message.
+// ErrImpossible means that the message is gone, or that OpenCode itself has compacted the session at that message.
 var ErrImpossible = errors.New("the marker has no place")
 
-// Set puts a marker at the user's newest prompt up to the message through. OpenCode's next array begins with this
-// prompt, the boundary.
+// Set puts a marker at the boundary, which is the user's newest prompt at or before the message `through`. OpenCode's
+// next array begins with the boundary.
 func (o OpenCode) Set(ctx context.Context, session, through string) (boundary string, err error) {
 	path, err := o.find(ctx, session, func(*opencodedb.DB) error { return nil })
 	if err != nil {

@@ -12,7 +12,7 @@ const ReduceTool = "ctx_reduce"
 type Mode struct {
 	// A subagent's session works for another session.
 	IsSubagent bool
-	// Reduces means that the model may call ctx_reduce, and sees the tags that the calls name.
+	// Reduces means that the model may call ctx_reduce. So it sees the tags that it needs for these calls.
 	Reduces bool
 }
 

@@ -11,20 +11,20 @@ import (
 type family struct {
 	name   string
 	phrase pattern
-	// limit matches the limit in a text that contains the phrase. Its first group is the number. If the wording
-	// names no limit, limit is nil.
+	// limit matches the part of a refusal that names the limit. Its first group is the number. limit is nil if this
+	// wording never names the limit.
 	limit pattern
 }
 
-// A pattern is compiled at its first use. Few processes see a refusal, and compiling all patterns would take a
+// A pattern is compiled when it is first used. Few processes see a refusal, and compiling all patterns would take a
 // tenth of a process's start-up time.
 type pattern func() *regexp.Regexp
 
 // number matches a token count with or without separators, for example "200000", "200,000" or "200 000".
 const number = `([0-9][0-9,_'\x{a0}\x{202f}]*)`
 
-// detectText looks for the limit with every family that matches the text, and uses the first limit. One text
-// may contain precise and vague wordings, so the families that name the limit come first.
+// detectText tries the families in this order, and uses the first limit that one of them finds. One text may contain
+// both a precise and a vague wording, so the families that name the limit come first.
 var families = []family{
 	// "prompt is too long: 210000 tokens > 200000 maximum". In a body from Go's
 	// JSON encoder, the sign ">" is \u003e.
@@ -52,8 +52,8 @@ var families = []family{
 	// "context window exceeds limit (2013)": 2013 is an error code.
 	of("minimax", `context window exceeds limit`, ``),
 	of("openai code", `context[_ ]length[_ ]exceeded`, ``),
-	// These wordings refuse a size in bytes, for example Anthropic's 32 MB. They name no limit in tokens, but
-	// the next request must be smaller.
+	// These wordings refuse a request because of its size in bytes, for example above Anthropic's 32 MB. They name no
+	// limit in tokens, but the next request must still be smaller.
 	of("gateway", `request entity too large`, ``),
 	of("request size", `(?:request|payload)[_ ]?too[_ ]?large|request[_ ](?:body|payload|size|content)[_ ](?:is[_ ])?too[_ ]large|`+
 		`request (?:body |payload )?(?:size )?exceed(?:s|ed) (?:the |its )?(?:max|limit|allowed|size)`, ``),
@@ -88,7 +88,7 @@ var (
 	aboutPrompt   = compile(`entity|payload|context|prompt|request|content|body|input|message|too (?:large|big|long)`)
 )
 
-// firstLimit returns the first number that p finds and that may be a limit, or 0.
+// firstLimit returns the first number that p finds and that is in the range of possible limits, or 0.
 func firstLimit(p pattern, text string) int {
 	for _, groups := range p().FindAllStringSubmatch(text, -1) {
 		if n := parse(groups[1]); n >= minLimit && n <= maxLimit {

@@ -1,7 +1,7 @@
 package overflow
 
-// promptSizes find the size of the refused prompt. The first group is the number. Some providers count the
-// answer, too, and also name the size of the messages alone, so the patterns for the messages come first. No
+// promptSizes are patterns whose first group is the size of the refused prompt. Some providers name two sizes: one with
+// the answer, and one of the messages alone. The size of the messages is the right one, so its patterns come first. No
 // pattern matches an excess ("by 4200 tokens").
 var promptSizes = []pattern{
 	// "you requested 5000 tokens (4000 in the messages, 1000 in the completion)"
@@ -25,8 +25,8 @@ var promptSizes = []pattern{
 	compile(`input length[ (]{1,2}` + number + `\)? exceeds`),
 }
 
-// A provider refuses no prompt of half the limit or less. So promptSize ignores such a number, and returns 0 if
-// the text names no larger one.
+// promptSize returns the size of the refused prompt, or 0 if the text does not name it. It ignores numbers up to half
+// the limit, because no provider refuses such a short prompt.
 func promptSize(text string, limit int) int {
 	for _, p := range promptSizes {
 		if n := firstLimit(p, text); n*2 > limit {
@@ -36,7 +36,7 @@ func promptSize(text string, limit int) int {
 	return 0
 }
 
-// answerRooms find the length that a provider reserves for the answer, as their first group.
+// answerRooms are patterns whose first group is the number of tokens that a provider reserves for the answer.
 var answerRooms = []pattern{
 	// "input length and `max_tokens` exceed context limit: 195000 + 21333 > 200000"
 	compile(`context limit[^0-9]{0,10}[0-9][0-9,]*\s*\+\s*` + number),

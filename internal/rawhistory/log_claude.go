@@ -95,8 +95,8 @@ func (l *claudeLine) body() (b claudeBody) {
 	return b
 }
 
-// isTyped reports whether the user wrote the texts of a prompt. Older versions do not store the origin. If
-// such a text comes together with tool results, the program wrote it.
+// isTyped reports whether the user wrote the texts of a prompt. Older versions of Claude Code do not store the origin
+// of a text. If a text without an origin comes together with tool results, Claude Code wrote it.
 func (l *claudeLine) isTyped(blocks []claudeBlock) bool {
 	var origin struct {
 		Kind string `json:"kind"`
@@ -142,8 +142,8 @@ const (
 	claudeBroken
 )
 
-// claudeSteps returns the messages of the branch that ends with the newest message. All lines of an answer
-// have the same id. A result of parallel calls may be on another branch, and belongs to the answer, too.
+// claudeSteps returns the messages of the branch that ends with the newest message. One answer may consist of several
+// lines with the same id. The results of parallel calls belong to the answer even if they are on another branch.
 func claudeSteps(ctx context.Context, file io.ReaderAt, size int64) (steps []logStep, err error) {
 	var entries []claudeEntry
 	byID := map[string]int{}
@@ -201,8 +201,9 @@ func claudeSteps(ctx context.Context, file io.ReaderAt, size int64) (steps []log
 	return steps, nil
 }
 
-// claudeEntryOf describes a line. If the line belongs to no branch, ok is false. last is the index of the
-// entry before the line. If the file lacks the line's parent, last is most likely the parent.
+// claudeEntryOf describes a line. If the line belongs to no branch, ok is false. `last` is the index of the entry
+// before the line. If the line's parent is not in the file, claudeEntryOf takes this entry for the parent, because it
+// most likely is.
 func claudeEntryOf(line []byte, byID map[string]int, last int) (e claudeEntry, id string, ok bool) {
 	var l claudeLine
 	if err := json.Unmarshal(line, &l); err != nil {

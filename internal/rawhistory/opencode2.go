@@ -9,9 +9,9 @@ import (
 	"github.com/magicctx/magicctx-host/store/opencodedb"
 )
 
-// readOpenCode2 reads a session of OpenCode 2 by its rows. If the session began under version 1, its first
-// messages come from the tables of version 1. The copies of version 2 lack pruned output, and the prompt at a
-// compaction marker.
+// readOpenCode2 reads the rows of a session of OpenCode 2. If the session began under version 1, its first messages
+// come from the tables of version 1. Version 2 has copies of these messages, but they lack pruned output, and the
+// prompt at a compaction marker.
 func (r Reader) readOpenCode2(ctx context.Context, s Session, start, end int, yield func(Message) bool) (extent Extent, err error) {
 	extent.Path, err = r.databaseWith(ctx, s.ID, (*opencodedb.DB).HasSessionOfTwo, func(db *opencodedb.DB) error {
 		rows, err := db.MessagesOfTwo(s.ID)
@@ -42,7 +42,7 @@ func (r Reader) readOpenCode2(ctx context.Context, s Session, start, end int, yi
 	return extent, err
 }
 
-// A session of OpenCode 2 may also have messages of version 1.
+// bothVersions also decodes messages of version 1, because a session of OpenCode 2 may have some.
 type bothVersions struct{ transcript.OpenCode2 }
 
 func (c bothVersions) Decode(raw json.Value) transcript.Message {

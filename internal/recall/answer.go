@@ -7,7 +7,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// lines finds the statements that contain most of the terms of a prompt's line, by weight.
+// lines searches for each line of a prompt. It finds the statements that contain most of the line's terms, by weight.
 func (f *finder) lines(all []string) error {
 	for _, line := range all {
 		asked := content(line)
@@ -62,8 +62,8 @@ func (f *finder) neighbours(line string) (all [][2]string) {
 	return all
 }
 
-// chunksWithPairs returns the newest texts that have both terms of a pair. It skips the rows in seen, and adds
-// the new rows to seen.
+// chunksWithPairs returns the newest texts that contain both terms of a pair. It omits the rows in `seen`, and adds the
+// rows of its results to `seen`.
 func (f *finder) chunksWithPairs(pairs [][2]string, seen map[int64]bool) (hits []index.Hit, err error) {
 	if len(pairs) == 0 {
 		return nil, nil
@@ -86,7 +86,7 @@ func (f *finder) chunksWithPairs(pairs [][2]string, seen map[int64]bool) (hits [
 	return hits, err
 }
 
-// weight returns the weight of a term that n chunks contain. A rare term weighs more than a frequent one.
+// weight returns the weight of a term that occurs in n chunks. A rare term weighs more than a frequent one.
 func (f *finder) weight(n int) float64 {
 	return math.Log(1 + (float64(max(0, f.size-n))+0.5)/(float64(n)+0.5))
 }
@@ -148,8 +148,9 @@ func namesOne(text string, named []name) bool {
 	return slices.ContainsFunc(named, func(n name) bool { return names(text, n) })
 }
 
-// bound returns how closely a line of a prompt fits a rule. If the line contains the rule's subject, the words
-// before the verb, the result is 1. If not, it is the share of the rule's terms that the line contains.
+// bound returns how closely a line of a prompt fits a rule, from 0 to 1. The words before the rule's verb are its
+// subject. If the line contains the subject, the result is 1. Otherwise it is the share of the rule's terms that the
+// line contains.
 func bound(text, line string, has []string) float64 {
 	if at := verb.FindStringIndex(text); at != nil {
 		if subject := inOrder(text[:at[0]]); len(subject) >= 2 && holdsRun(inOrder(line), subject[:2]) {

@@ -23,11 +23,11 @@ func newBiller() *biller {
 	return &biller{sizes: make(map[render.Hash]Sources)}
 }
 
-// The harness sets a cache breakpoint on each of its newest messages, up to this number. Its other
+// newestMarked is the number of newest messages that get a cache breakpoint from the harness. The harness's other
 // breakpoints are on the system prompt.
 const newestMarked = 2
 
-// A prompt leaves out the definitions of tools.
+// A prompt is the content of a request, without the definitions of tools.
 type prompt struct {
 	system   []string
 	messages []render.WireMessage

@@ -21,8 +21,8 @@ const (
 	maxLowMark               = 75
 )
 
-// Marks are a value of the configuration's key spending, with a high and a low mark in percent of the window.
-// If passes choose the low mark by price, Low is 0.
+// Marks are one choice of settings: a value of the configuration's key `spending`, and a high and a low mark in percent
+// of the window. Low is 0 if the passes choose the low mark by price.
 type Marks struct {
 	Spending schema.Spending `json:"spending"`
 	High     float64         `json:"high"`
@@ -42,12 +42,12 @@ func (m Marks) LowText() string {
 	return fmt.Sprintf("%.0f%%", m.Low)
 }
 
-// A MarksBill is the bill of a trace with a value of spending and a pair of marks.
+// A MarksBill says what a trace costs with one choice of settings.
 type MarksBill struct {
 	Marks
 	Busts  int    `json:"busts"`
 	Tokens Tokens `json:"tokens"`
-	// A setting with more runs of the historian has smaller prompts, so Bill includes these runs.
+	// Bill includes the runs of the historian, because settings with smaller prompts usually need more of them.
 	Bill float64 `json:"bill"`
 	// Removed is the number of tokens that busts removed, and Reread the part that the model soon read again.
 	Removed int `json:"removedTokens"`
@@ -72,8 +72,9 @@ func (m Marks) others() []Marks {
 	return all
 }
 
-// If passes choose the low mark by price, low is the average of their choices in percent, or 0 if no pass had
-// to choose.
+// neighbours returns m with a slightly lower and a slightly higher high mark, and with a slightly lower and a slightly
+// higher low mark. If the passes choose the low mark by price, low is the average of their choices in percent, or 0 if
+// no pass had to choose.
 func (m Marks) neighbours(low float64) []Marks {
 	var all []Marks
 	for _, high := range []float64{m.High - markStep, m.High + markStep} {
@@ -107,7 +108,7 @@ func meanLow(passes []*Pass) float64 {
 	return math.Round(100 * sum / float64(busts))
 }
 
-// at returns the configuration c with the parts of m that are not zero. The marks apply to every model.
+// at returns the configuration c, changed by all settings in m that are not zero. The marks apply to every model.
 func (m Marks) at(c schema.Config) schema.Config {
 	c.Spending = cmp.Or(m.Spending, c.Spending)
 	if high, _ := config.Threshold(c, "", "", 0); m.High > 0 && m.High != high {
@@ -118,15 +119,16 @@ func (m Marks) at(c schema.Config) schema.Config {
 	return c
 }
 
-// Near returns the other values of spending, and marks near the chosen ones. low is the average low mark of the
-// busts.
+// Near returns variants of the chosen settings: one with each other value of `spending`, and some with slightly lower
+// or higher marks. low is the average low mark of the busts.
 func Near(chosen Marks, low float64) []Marks {
 	return append(chosen.others(), chosen.neighbours(low)...)
 }
 
 const gridStep = 15
 
-// Grid returns each value of spending at the chosen high mark, at a lower one and at a higher one.
+// Grid returns each value of `spending` with the chosen high mark, with a lower high mark and with a higher one. It
+// omits the chosen settings.
 func Grid(chosen Marks, _ float64) (all []Marks) {
 	chosen.Chosen = false
 	for _, high := range []float64{max(minHighMark, chosen.High-gridStep), chosen.High, min(maxHighMark, chosen.High+gridStep)} {
@@ -140,10 +142,11 @@ func Grid(chosen Marks, _ float64) (all []Marks) {
 	return all
 }
 
-// RunMarks replays a trace with each of the marks that others (Near or Grid) returns. The first bill is that of
-// the chosen marks, from `own`, the summary of a replay with o. RunMarks calls open once for each run.
-// o.Progress counts the steps of all runs together. The recorded usage belongs to the recorded marks, so
-// RunMarks ignores o.AsRecorded, and `own` must not come from a replay with AsRecorded.
+// RunMarks replays a trace with each of the settings that `others` (Near or Grid) returns, and returns their bills. The
+// first bill is for the chosen settings. RunMarks computes it from `own`, the summary of an earlier replay with o.
+// RunMarks calls open once for each replay. o.Progress counts the steps of all replays together. The recorded usage is
+// only valid for the recorded settings, so RunMarks ignores o.AsRecorded, and `own` must not come from a replay with
+// AsRecorded.
 func RunMarks(ctx context.Context, open func() (io.ReadCloser, error), own Summary, o Options, others func(chosen Marks, low float64) []Marks) ([]MarksBill, error) {
 	base, err := recordedConfig(open)
 	if err != nil {

@@ -10,9 +10,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Recorded reads a trace without running a host. For each pass it calls see with the shim's array, and with the
-// wire from the recorded answer. If a pass has no good answer, Recorded skips the session until its next
-// resync.
+// Recorded reads a trace without running a host. For each pass, it passes two arrays to `see`: the shim's array, and
+// the wire from the recorded answer. If a pass has no good answer, Recorded skips the session until its next resync.
 func Recorded(r io.Reader, see func(session string, raw, wire []json.Value) error) error {
 	type asked struct {
 		schema.TransformParams

@@ -31,7 +31,7 @@ type step struct {
 	kept       int // of a shortened resync: see rpc.TraceFrame
 	// answer is the recorded host's result, or nil.
 	answer json.Value
-	// If take is set, the step is no request: at this time, the shim sent a hidden agent's answer.
+	// If take is set, the step is not a request, but the moment at which the shim sent a hidden agent's answer.
 	take *take
 	// isRefused means that the recorded host did not have the base of this transform, and ran no pass. The shim
 	// then sent the whole array in a later step.
@@ -45,14 +45,15 @@ func (s *step) hasWire(wire string) bool {
 
 type trace struct {
 	steps []step
-	// answers holds the shim's answers by method and params. The answers of hidden agents are in cassette.
+	// `answers` holds the shim's answers by method and params, except the answers of hidden agents, which are in
+	// `cassette`.
 	answers  map[string][]json.Value
 	cassette *cassette
-	// limits holds the model limits that the shim reported, and asked the models whose limits the host asked for.
+	// limits holds the model limits that the shim reported. `asked` holds the models whose limits the host asked for.
 	limits map[schema.Model]json.Value
 	asked  map[schema.Model]bool
-	// If the trace breaks off, cut says where and why. isTruncated means that a part of the file was lost after
-	// the recording.
+	// If the trace breaks off, `cut` says where and why. isTruncated means that a part of the file was lost after the
+	// recording.
 	cut         string
 	isTruncated bool
 	harness     schema.Harness
@@ -186,7 +187,7 @@ func harnessOf(params json.Value) (schema.Harness, transcript.Codec, error) {
 	return p.Harness, codec, nil
 }
 
-// If err means that the trace ends early, breaksOff records this and returns true. frames is the number of
+// breaksOff reports whether err means that the trace ends early. If so, it records this in t. `frames` is the number of
 // frames before the end.
 func (t *trace) breaksOff(err error, frames int) bool {
 	t.isTruncated = errors.Is(err, rpc.ErrTruncated)
@@ -203,7 +204,8 @@ func (t *trace) breaksOff(err error, frames int) bool {
 
 func question(method string, params json.Value) string { return method + "\x00" + string(params) }
 
-// The n-th of several equal requests gets the n-th answer. If no answer is left, the last one is repeated.
+// answer returns the recorded answer to a request. If the trace contains several equal requests, the n-th of them gets
+// the n-th answer. If no answer is left, the last one is repeated.
 func (t *trace) answer(method string, params json.Value) (json.Value, error) {
 	q := question(method, params)
 	given := t.answers[q]

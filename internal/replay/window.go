@@ -2,16 +2,17 @@ package replay
 
 // Prompts compares the sizes of the prompts with the window, in tokens.
 type Prompts struct {
-	// If the window is unknown or changes within the trace, Window is 0.
+	// Window is the size of the window. It is 0 if the window is unknown or changes within the trace.
 	Window int `json:"windowTokens"`
-	// RawLargest is the largest prompt without magicctx. Both sizes leave out the tokens that a trace does not
-	// show, mainly the definitions of tools. Unseen is the number of these tokens.
+	// Largest is the largest prompt that was sent. RawLargest is the largest prompt without magicctx. Both sizes leave
+	// out the tokens that a trace does not show, mainly the definitions of tools. Unseen is the number of these tokens.
 	Largest    int `json:"largestTokens"`
 	RawLargest int `json:"rawLargestTokens"`
 	Unseen     int `json:"unseenTokens"`
-	// RawRefusedAt is the first pass at which the unmodified prompt exceeds the window, or 0. Unseen tokens are
-	// not counted, so a real refusal may come earlier. If the recorded provider accepted a prompt 100 tokens above
-	// the window, a later unmodified prompt must be more than 100 tokens above.
+	// RawRefusedAt is the first pass at which the provider would have refused the unmodified prompt, because it exceeds
+	// the window. It is 0 if there is no such pass. Unseen tokens are not counted, so a real refusal may come earlier.
+	// If the recorded provider has accepted a prompt 100 tokens above the window, a later unmodified prompt must exceed
+	// the window by more than 100 tokens.
 	RawRefusedAt int `json:"rawRefusedAt,omitzero"`
 }
 
@@ -23,7 +24,8 @@ type Overflow struct {
 	Window int `json:"windowTokens"`
 }
 
-// In doubt, promptsOf decides against magicctx: it adds the unseen tokens only to magicctx's prompts.
+// promptsOf must not make magicctx look better than it is. So it adds the unseen tokens to the prompts that magicctx
+// has changed, but not to the unmodified prompts.
 func promptsOf(passes []*Pass, unseen int) (Prompts, []Overflow) {
 	sizes, overflows := Prompts{Unseen: unseen}, []Overflow{}
 	excess := 0 // the largest amount by which an accepted prompt has exceeded its window so far

@@ -12,60 +12,67 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// These are the constants of BM25. The smaller saturation is, the less a repeated term adds. shortness is how much
-// a long text loses. A chunk usually has usualTerms terms.
+// These are the constants of BM25. saturation limits the gain from a repeated term: the smaller it is, the less each
+// repetition adds. shortness says how strongly the score falls with the length of a text, from 0 (not at all) to 1.
+// usualTerms is the usual length of a chunk, in terms.
 const (
 	saturation = 1.2
 	shortness  = 0.5
 	usualTerms = 50
 )
 
-// These weights give the best ranks for the tuning queries of the judged set. Near these values, the ranks
-// hardly change.
+// These weights give the best ranks for the tuning queries of the judged set. Small changes of the weights hardly
+// change the ranks.
 const (
-	// together is the gain of a chunk in which all terms stand next to each other, as a share of its score.
+	// together is the largest gain for terms that stand close together, as a share of the score. A chunk gets it if all
+	// terms of the query stand next to each other.
 	together = 0.5
-	// coverage is the share of the score that depends on how many of the query's terms the chunk has. If the chunk
-	// has half of them, by weight, half of this share is lost.
+	// coverage is the share of the score that depends on how many of the query's terms the chunk has. A chunk with half
+	// of the terms, by weight, loses half of this share.
 	coverage = 0.8
-	// If a term is only in the message before the chunk, it adds this share of its weight.
+	// inContext applies to a term that is not in the chunk, but in the message before it. The term adds this share of
+	// its weight.
 	inContext = 0.35
-	// If a term is only in a message at most far messages away, it adds this share of its score there.
+	// nearby applies to a term that is not in the chunk, but in a message at most `far` messages away. The term adds
+	// this share of its score in that message, divided by the distance.
 	nearby = 0.3
 	far    = 3
-	// If a chunk has no term of the query, it needs this share of the best score to be a hit.
+	// A chunk that was found only because it is near another chunk is a hit if it reaches this share of the best score.
 	besideAtLeast = 0.2
 	expanded      = 12
-	// A synonym of a term has this share of the term's weight. A word of little meaning, for example "make", has the
-	// share light of its weight.
+	// A synonym has the share `synonym` of its term's weight. A word with little meaning, for example "make", has only
+	// the share `light` of its usual weight.
 	synonym = 0.7
 	light   = 0.4
-	// If the query asks for a rule or a decision, a chunk of this kind gains this share of its score.
+	// If the query asks for a rule or a decision, each rule and each decision gains this share of its score.
 	wanted = 0.5
-	// A new chunk gains this share of its score. The gain halves each month.
+	// A chunk that was written just now gains this share of its score. The gain halves each month.
 	recent = 0.15
 	month  = 30 * 24 * 60 * 60 * 1000 // ms
-	// sense is the largest gain of a chunk for its meaning, as a share of the best score. For the mean direction of n
-	// candidates, their sum is divided by n+fewest. So with few candidates, the mean is short.
+	// sense is the largest gain that a chunk can get for its meaning, as a share of the best score. fewest reduces the
+	// mean that is subtracted from the candidates' directions: it is the sum of the n directions divided by n+fewest.
+	// So a mean of only a few candidates has little effect.
 	sense  = 0.5
 	fewest = 10
-	// The second hit of a message has this share of its score, and the third hit the square of this share.
+	// The second hit in a message keeps only this share of its score, and the third hit only the square of this share.
 	again = 0.5
 	least = 0.1
-	// A question and its answer belong together. So the score of a message moves by this share towards the score of a
-	// better message near it. A commit moves in the same way towards the best message of the hour before.
+	// A question and its answer belong together. So if one of two nearby messages has a lower score, this score rises by
+	// this share of the difference. In the same way, the score of a commit rises towards the best score in the hour
+	// before it.
 	answer       = 0.7
 	farthest     = 2              // messages
 	longTurn     = 50             // the largest distance, in messages, from a prompt to its answer
 	commitsAfter = 60 * 60 * 1000 // ms
 )
 
-// kinds are factors for the scores. Most searches are for texts. A rule of the user matters most.
+// kinds has the factor by which a score is multiplied, for each kind of chunk. Rules of the user matter most, and most
+// searches look for texts.
 var kinds = map[index.Kind]float64{
 	index.Rule: 1.2, index.Decision: 1, index.Text: 1, index.Commit: 0.95, index.Error: 0.8, index.Command: 0.6, index.Write: 0.6, index.Read: 0.6,
 }
 
-// weight returns the weight of a term that n of size chunks contain. As in BM25, a rare term weighs more.
+// weight returns the weight of a term that occurs in n of `size` chunks. As in BM25, a rare term weighs more.
 func weight(n, size int) float64 {
 	return math.Log(1 + (float64(max(0, size-n))+0.5)/(float64(n)+0.5))
 }
@@ -117,7 +124,8 @@ func sortHits(hits []*scored) {
 	slices.SortStableFunc(hits, func(a, b *scored) int { return cmp.Or(cmp.Compare(b.total, a.total), cmp.Compare(b.At, a.At)) })
 }
 
-// lowerRepeated lowers the scores of repeated hits of a message, so that the first hits are of many messages.
+// lowerRepeated lowers the scores of all hits in a message except the best one, so that the first hits come from many
+// messages.
 func lowerRepeated(hits []*scored) {
 	share := map[string]float64{}
 	for _, h := range hits {
@@ -161,8 +169,9 @@ func (r *ranking) addNeighbours(all []scored) ([]scored, error) {
 	return all, nil
 }
 
-// distinct returns each text once. A fork repeats the messages of its original, and a command is run again and
-// again.
+// distinct removes hits that repeat the text of a better hit. A fork repeats the messages of its original, and the same
+// command is often run again and again. If one statement of a message contains another one, distinct keeps only the
+// better hit.
 func (s *search) distinct(hits []*scored) (all []Hit) {
 	seen, said := map[string]bool{}, map[string][]string{}
 	for _, h := range hits {
@@ -187,26 +196,27 @@ func (s *search) distinct(hits []*scored) (all []Hit) {
 	return all
 }
 
-// A rule or a decision is a part of a text, so chunks of these three kinds repeat each other.
+// isStatement reports whether chunks of this kind contain words of a message. Rules and decisions are parts of texts,
+// so the chunks of these three kinds repeat each other.
 func isStatement(k index.Kind) bool {
 	return k == index.Text || k == index.Rule || k == index.Decision
 }
 
 type ranking struct {
 	*search
-	// refs maps a term of a text to the query's terms that it matches.
+	// refs maps each word that matches the query to the query's terms that it matches.
 	refs map[string][]ref
 }
 
-// A ref says how well a term of a text matches a term of the query, from 0 to 1. term is the index of the query's
-// term.
+// A ref is a term of the query that a word of a text matches. `term` is the term's index in the query. `share` says how
+// well the word matches, from 0 to 1. The term itself has the share 1.
 type ref struct {
 	term  int
 	share float64
 }
 
-// A scored is a candidate. own and near have a score for each term of the query: own for the term in the
-// candidate, near for the term in a message near it.
+// A scored is a candidate. own[i] is the score of the query's term i in the candidate. near[i] is the score of this
+// term in the messages near the candidate.
 type scored struct {
 	index.Hit
 	own, near []float64
@@ -215,7 +225,7 @@ type scored struct {
 	// covered is the share of the query's terms, by weight, that are in the candidate or near it.
 	covered, total float64
 	about          words.Vector
-	// isBeside means that no term found the chunk. It was found near another candidate.
+	// isBeside means that the candidate was not found by a term of the query, but near another candidate.
 	isBeside bool
 }
 
@@ -275,7 +285,7 @@ type match struct {
 	length int
 	count  []float64
 	share  []float64
-	// best is the smallest distance between two different terms, in words.
+	// best is the smallest distance between two different terms of the query, in words.
 	best, last, lastAt int
 }
 

@@ -2,10 +2,10 @@ package search
 
 import "github.com/magicctx/magicctx-host/internal/search/words"
 
-// addSense adds a gain for the meaning to the total of each candidate. A short text says little, so the vectors
-// of the messages near it are added to its vector. What all candidates have in common does not distinguish
-// them, so the mean is subtracted from each direction. The more of the query's words the best candidate has,
-// the smaller the gain.
+// addSense raises the total of each candidate by a gain for its meaning. A short text says little, so the vectors of
+// the messages near it are added to its vector. A direction that all candidates have in common does not distinguish
+// them, so the mean direction is subtracted. If the best candidate already has most of the query's words, the gain is
+// small.
 func (s *search) addSense(all []scored) {
 	meaning := s.meaning.Unit()
 	if meaning == (words.Vector{}) {
@@ -35,7 +35,7 @@ func (s *search) addSense(all []scored) {
 	}
 }
 
-// subjects returns the direction of each candidate together with the messages near it.
+// subjects returns a direction for each candidate: the direction of its text and of the messages near it together.
 func subjects(all []scored) []words.Vector {
 	place := make(map[*scored]int, len(all))
 	order := make([]*scored, len(all))

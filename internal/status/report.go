@@ -15,9 +15,9 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// tokensBySource splits the reported size of the prompt. The provider reports only the whole size, so the host
-// counts the parts. Gauge.Base is the size of the part before the messages. The messages are scaled so that all
-// parts add up to the reported size. thinking is an estimate, because the host cannot count it.
+// tokensBySource splits the reported size of the prompt by source. The provider reports only the whole size, so the
+// host counts the parts. Gauge.Base is the size of the part before the messages. The messages are scaled so that all
+// parts add up to the reported size. The host cannot count thinking, so `thinking` is an estimate.
 func tokensBySource(s store.SessionReport, thinking int64) schema.TokensBySource {
 	t := schema.TokensBySource{
 		System: int64(s.System.SystemTokens), Thinking: thinking, Dropped: s.DroppedTokens,
@@ -36,7 +36,8 @@ func tokensBySource(s store.SessionReport, thinking int64) schema.TokensBySource
 		counted += *part
 	}
 	base := int64(s.Gauge.Base)
-	// Right after a bust, the newest reported prompt still contains the dropped content.
+	// Right after a bust, the newest reported prompt still contains the dropped content. So its size cannot be compared
+	// with the counted parts.
 	isMeasured := s.Last == nil || !s.Last.Bust || s.Last.Usage != nil
 	if base == 0 || base > prompt || counted == 0 || isMeasured && !isSameContent(prompt-base, counted) {
 		base = max(min(t.System, prompt), prompt-counted)
@@ -51,8 +52,8 @@ func tokensBySource(s store.SessionReport, thinking int64) schema.TokensBySource
 // belong to the same content.
 func isSameContent(a, b int64) bool { return a <= 2*b && b <= 2*a }
 
-// scale changes parts, which add up to sum, so that they add up to goal. The largest part gets the remainder of the
-// rounding.
+// scale changes parts from the total `sum` to the total `goal`. Because of rounding, a remainder may be left; the
+// largest part gets it.
 func scale(parts []*int64, sum, goal int64) {
 	largest, left := parts[0], goal
 	for _, part := range parts {
@@ -67,9 +68,9 @@ func scale(parts []*int64, sum, goal int64) {
 	*largest += left
 }
 
-// nextBust describes the next bust under pressure. If the newest pass has decided against a bust because of its
-// price, nextBust returns the figures of this pass. If not, it returns bounds. A pass chooses the low mark only
-// when it busts, so nextBust assumes that everything after the prefix can be dropped, and estimates the mark.
+// nextBust describes the next bust under pressure. If the newest pass decided against a bust because of its price,
+// nextBust returns the figures of that pass. Otherwise it returns upper bounds: it assumes that everything after the
+// prefix can be dropped. It has to estimate the low mark, because a pass chooses the low mark only when it busts.
 func (sb *Statuses) nextBust(st schema.SessionStatus, s store.SessionReport, facts model.Facts) *schema.NextBust {
 	if st.ContextTokens == 0 || st.Threshold <= 0 || st.Passes == 0 {
 		return nil

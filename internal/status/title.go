@@ -22,7 +22,8 @@ func (t *titles) Forget(key store.Key) {
 	delete(t.stored, key)
 }
 
-// A session without a pass is not in the store yet. A later event stores its title.
+// NoteTitle stores the title of a session. A session without a pass is not in the store yet. In this case, NoteTitle
+// does nothing, and a later event stores the title.
 func (sb *Statuses) NoteTitle(ctx context.Context, key store.Key, title string) error {
 	if title == "" {
 		return nil

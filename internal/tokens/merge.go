@@ -40,7 +40,7 @@ func (v *vocabulary) merge(piece string) int {
 	return parts
 }
 
-// rankPair returns the rank of the token that the part at the index at forms with the next part, or noRank.
+// rankPair returns the rank of the token that the part at index `at` and the next part form together, or noRank.
 func (v *vocabulary) rankPair(piece string, m *merger, at int32) uint32 {
 	second := m.next[at]
 	if int(second) == len(piece) {

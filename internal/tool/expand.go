@@ -50,8 +50,8 @@ func pageBudget(limit int) int {
 	return min(expandBudget, limit/expandShare)
 }
 
-// A harness may cut a tool's output after 50 KiB or 2,000 lines, but the end of a page says how to continue. So a page
-// stays below this limit, with space for the lines around the record.
+// A harness may cut a tool's output after 50 KiB or 2,000 lines. The end of a page must never be cut, because it says
+// how to continue. So a page stays below this limit, with space for the lines around the record.
 const (
 	maxPageBytes = 50<<10 - 1<<10
 	maxPageLines = 2_000 - 10
@@ -63,7 +63,8 @@ type expansion struct {
 	session            string // empty for the session that asks
 }
 
-// expand stores no reply. Stored messages do not change, so a repeated call returns the same text.
+// expand does not have to store its reply for a repeated call. Stored messages do not change, so a repeated call
+// returns the same text.
 func (t *Tools) expand(ctx context.Context, key store.Key, p schema.ToolExecuteParams) (schema.ToolExecuteResult, error) {
 	e, err := expandArguments(p.Args)
 	if err != nil {
@@ -93,8 +94,8 @@ func (t *Tools) expand(ctx context.Context, key store.Key, p schema.ToolExecuteP
 	return schema.ToolExecuteResult{Title: "messages " + shown.String(), Output: text.render(min(e.end, extent.Last))}, nil
 }
 
-// sourceFor returns the source of the raw messages of a session, or of another session of its project. It also
-// returns the size of the window in tokens, or 0.
+// sourceFor returns the source of the raw messages of the session `other`, which must be in the same project. If other
+// is empty, it returns the source of the session itself. It also returns the size of the window in tokens, or 0.
 func (t *Tools) sourceFor(ctx context.Context, key store.Key, directory, other string) (source session.RawSource, limit int, err error) {
 	s, err := t.Sessions.Lock(ctx, key)
 	if err != nil {
@@ -110,7 +111,8 @@ func (t *Tools) sourceFor(ctx context.Context, key store.Key, directory, other s
 	return source, t.Models.TokenRatio(ctx, m).OwnTokens(t.Models.Window(ctx, m, s.Row.LimitTokens).Tokens), err
 }
 
-// If a session belongs to another project, the model gets the same error as if it did not exist.
+// errNoSession is also the answer if the session exists, but belongs to another project. So the model cannot tell the
+// two cases apart.
 var errNoSession = errors.New("the project has no such session; ctx_search names those that it has")
 
 // sourceOfOther looks up the other session in the index of the project. The caller holds the lock of s.
@@ -185,7 +187,8 @@ type page struct {
 	options rawhistory.TextOptions
 	session string // empty for the session that asks
 	body    strings.Builder
-	// last is the last message that was shown, whole or in part, or 0. The next page continues at next and offset.
+	// `last` is the last message that the page shows, whole or in part, or 0. The next page continues in the message
+	// `next` at the byte `offset`.
 	last, next, offset int
 	isFull             bool
 }
@@ -197,8 +200,8 @@ func newPage(e expansion, tokens int) page {
 	}
 }
 
-// add appends a message or, if the message does not fit, its beginning. It returns false when the page is full.
-// Only the first message of a page is ever cut. Any other message that does not fit begins the next page.
+// add appends a message to the page, and returns false when the page is full. A message that does not fit begins the
+// next page. If the message is too long even for an empty page, add appends its beginning.
 func (p *page) add(m rawhistory.Message) bool {
 	text, label := rawhistory.Text(m, p.options), ""
 	begin := runeStart(text, p.offset)
@@ -278,7 +281,8 @@ func borderOf(text string) string {
 }
 
 // render puts the same border line before and after the text, for example `=== record 1f2e3d4c5b6a ===`. The border is
-// made from the hash of the text, so the text cannot contain it. So no message can pretend that the record has ended.
+// made from the hash of the text. So the text cannot contain its border, and no message can pretend that the record has
+// ended.
 func (p *page) render(end int) string {
 	body := p.body.String()
 	if p.offset == 0 { // a line end at the end of a cut message is a part of the message, and stays

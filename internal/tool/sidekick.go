@@ -88,7 +88,7 @@ func (t *Tools) Sidekick(key store.Key) *schema.SidekickStatus {
 	return &st
 }
 
-// finishTimeout bounds the write to the database at the end of a run, for which nobody waits.
+// finishTimeout limits the write to the database at the end of a run. It is long, because nobody waits for this write.
 const finishTimeout = 30 * time.Second
 
 func (r *sidekickRun) carryOut() {

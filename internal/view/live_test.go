@@ -8,8 +8,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// heardTwice has seen two requests of one session begin: the second was a bust, and the provider has read 15k
-// of its 20k tokens from its cache.
+// heardTwice returns a screen that has seen two requests of one session begin. The second request was a bust, and the
+// provider read 15k of its 20k tokens from its cache.
 func heardTwice() Live {
 	st := statusOf(1)
 	s := &st.Sessions[0]

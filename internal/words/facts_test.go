@@ -11,7 +11,7 @@ import (
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// If summaries have lost most details, that is a fault, and the history is not called healthy.
+// If summaries have lost most details, that is a fault, so the text must not call the history healthy.
 func TestPoorSummariesAreNotHealthy(t *testing.T) {
 	for fidelity, isHealthy := range map[float64]bool{0: false, 0.49: false, 0.5: true, 1: true} {
 		st := schema.SessionStatus{History: &schema.HistoryStatus{Compartments: 2, Fidelity: fidelity}}

@@ -9,8 +9,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Panel describes a session for the harness's own screen. problems are those of the host and of the session's
-// directory.
+// Panel describes a session for the harness's own screen. `problems` lists the problems of the host and of the
+// session's directory.
 func Panel(st schema.SessionStatus, problems []string, now time.Time) *schema.Panel {
 	p := &schema.Panel{Size: Fullness(st), Parts: partsOf(st), Facts: []schema.PanelFact{}, Window: int64(max(st.ContextTokens, st.InputTokens))}
 	if n := st.NextBust; n != nil {
@@ -48,16 +48,16 @@ func Panel(st schema.SessionStatus, problems []string, now time.Time) *schema.Pa
 }
 
 const (
-	// The longest texts for one line, in columns. On a terminal of 80 columns, OpenCode 1 leaves 36 columns for a text
-	// beside the name of a usual model, and cuts the middle out of a longer text.
+	// These are the longest lines, in columns. On a terminal of 80 columns, OpenCode 1 shows the line beside the name
+	// of the model, and usually has 36 columns for it. It cuts the middle out of a longer line.
 	maxLine  = 80
 	maxBrief = 36
 	// fullView is the command that shows everything for which a line has no room.
 	fullView = "/ctx-status"
 )
 
-// lineOf joins as many of the first texts as fit into a number of columns. The line ends with fullView, and an ellipsis
-// stands for the other texts.
+// lineOf joins texts to a line of at most `columns` columns, and ends it with fullView. If the texts do not all fit, it
+// keeps the first ones, and an ellipsis stands for the rest.
 func lineOf(columns int, texts []string) string {
 	line := strings.Join(texts, " · ") + " · " + fullView
 	for n := len(texts) - 1; n > 0 && format.Columns(line) > columns; n-- {
@@ -66,7 +66,7 @@ func lineOf(columns int, texts []string) string {
 	return line
 }
 
-// briefOf says the most important things about a session, each in few words, the most important first.
+// briefOf returns short texts about a session, the most important first.
 func briefOf(st schema.SessionStatus, problems int) []string {
 	full := format.Percent(st.Pressure)
 	switch {
@@ -99,7 +99,8 @@ func briefOf(st schema.SessionStatus, problems int) []string {
 	return all
 }
 
-// The sizes of the head's sections are in the provider's tokens, like all other sizes.
+// partsOf splits a prompt by its sources. Like all other sizes, the sizes of the head's sections are in the provider's
+// tokens.
 func partsOf(st schema.SessionStatus) []schema.PanelPart {
 	t, documents, memories := st.Tokens, int64(0), int64(0)
 	if st.Head != nil {

@@ -30,7 +30,7 @@ var rules = map[string]reason{
 	"empty shells":           {"empty message", "A message of the model of which nothing is left."},
 }
 
-// kinds says why a piece has changed, by the kind of its edit, for edits that name no rule.
+// kinds has a reason for each kind of edit. Rule uses it for edits that name no rule.
 var kinds = map[string]string{
 	"":         "It belongs to a piece that was taken away.",
 	"compress": rules["old text"].text,
@@ -39,8 +39,8 @@ var kinds = map[string]string{
 	"strip":    rules["injected blocks"].text,
 }
 
-// RuleName names a rule in few words, for example "marked by the model" for the rule "queued drops". A newer host may
-// have other rules.
+// RuleName names a rule in few words, for example "marked by the model" for the rule "queued drops". If the rule is not
+// known, because a newer host has made the edit, RuleName returns the rule's own name.
 func RuleName(rule string) string { return cmp.Or(rules[rule].name, format.Clean(rule)) }
 
 // Rule says why an edit of a piece was made, for example "A later identical call shows the same." for the rule

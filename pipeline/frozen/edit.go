@@ -5,18 +5,19 @@ import "fmt"
 // An EditKind names the effect of an edit.
 type EditKind string
 
-// Clamp, Withhold, Skeleton and Drop replace content, each more than the one before. A pass only changes a unit forward
-// in this order, for example from a clamp to a drop. Only the user can have an edit taken back (Additions.Restored).
+// Clamp, Withhold, Skeleton and Drop replace content. In this order, each of them replaces more than the one before. A
+// pass may only replace more of a unit, for example change a clamp to a drop. Only the user can have an edit taken back
+// (Additions.Restored).
 const (
 	// NoEdit means that the content is whole.
 	NoEdit EditKind = ""
 	// Clamp shortens the long arguments of a tool call and keeps its result.
 	Clamp EditKind = "clamp"
-	// Withhold replaces the result of a tool call, a text or a file with a short text. The text says how large the
-	// content was, and that it can be read in parts. A call stays with its arguments.
+	// Withhold replaces the result of a tool call, a text or a file with a short text. The short text says how large
+	// the content was, and that it can be read in parts. The arguments of a call stay.
 	Withhold EditKind = "withhold"
-	// Skeleton keeps a tool call with clamped input, and replaces its result with the placeholder. A model that sees
-	// no recent calls begins to imitate tool calls in its text.
+	// Skeleton keeps a tool call with clamped arguments, and replaces its result with the placeholder. The newest calls
+	// get it instead of Drop, because a model that sees no recent calls begins to imitate tool calls in its text.
 	Skeleton EditKind = "skeleton"
 	// Drop replaces a text or file with its placeholder, and removes a tool arc.
 	Drop EditKind = "drop"
@@ -52,7 +53,7 @@ func (e Edit) String() string {
 type Treatment struct {
 	// Edit says how the content was replaced: NoEdit, Clamp, Withhold, Skeleton or Drop.
 	Edit EditKind
-	// Clamped means that an earlier Clamp has shortened the arguments. They stay short.
+	// Clamped means that an earlier Clamp has shortened the arguments. They stay short under a later, stronger edit.
 	Clamped bool
 	// Level says how far the text is compressed, 0 to 3.
 	Level int
@@ -70,7 +71,8 @@ func (t Treatment) Covers(e Edit) bool { return t.with(e) == t }
 // IsWhole reports whether no edit has changed the content.
 func (t Treatment) IsWhole() bool { return t.Edit == NoEdit && t.Level == 0 }
 
-// restored returns the treatment with the whole content. Injected blocks and reasoning stay removed.
+// restored returns the treatment after the user has taken the edits back. The content is whole again, but injected
+// blocks and reasoning stay removed.
 func (t Treatment) restored() Treatment {
 	t.Edit, t.Clamped, t.Level = NoEdit, false, 0
 	return t
@@ -100,8 +102,8 @@ func (t Treatment) with(e Edit) Treatment {
 	return t
 }
 
-// The host estimates with these numbers how many tokens are left after an edit. Arguments of up to 125 tokens stay
-// whole.
+// These numbers estimate how many tokens are left of edited content: as a placeholder, as the text that Withhold
+// writes, and as clamped arguments. A clamp does not change arguments of up to shortInputTokens.
 const (
 	placeholderTokens = 8
 	withheldTokens    = 50

@@ -25,8 +25,8 @@ type Unit struct {
 	Kind       UnitKind
 	// Tool is the tool's name. Only tool units have one.
 	Tool string
-	// Bytes and Tokens measure the content, which is the result for a tool unit. They do not include a tool's
-	// arguments, which InputBytes and InputTokens measure.
+	// Bytes and Tokens measure the content. The content of a tool unit is the result; InputBytes and InputTokens
+	// measure its arguments.
 	Bytes, Tokens           int
 	InputBytes, InputTokens int
 	// GapSeconds is the pause before the unit's message. Only the text unit that shows
@@ -74,8 +74,9 @@ type State struct {
 	bindings map[string]*Binding
 }
 
-// NewState returns a state from its stored parts: units in ascending order of tags, edits in any order, and the queue
-// in its order. It discards a queued drop whose tag now belongs to another unit, which the model did not ask to drop.
+// NewState builds a state from its stored parts: units in ascending order of tags, edits in any order, and queued drops
+// in the order of the queue. If the tag of a queued drop now belongs to another unit, NewState discards the drop,
+// because the model did not ask to drop that unit.
 func NewState(tagCounter int, units []Unit, edits []Edit, queue []QueuedDrop) *State {
 	s := &State{
 		TagCounter: tagCounter,
@@ -117,7 +118,7 @@ func (s *State) ByTag(tag int) *Unit {
 	if len(s.units) == 0 {
 		return nil
 	}
-	// Only deleted messages leave gaps between tags, so this index is nearly always right.
+	// This index is nearly always right, because tags only have gaps where messages were deleted.
 	if i := tag - s.units[0].Tag; i >= 0 && i < len(s.units) && s.units[i].Tag == tag {
 		return &s.units[i]
 	}
@@ -134,7 +135,7 @@ func (s *State) Units() []Unit { return s.units }
 func (s *State) Queue() []QueuedDrop { return s.queue }
 
 // Keep marks the unit as kept since the given time, and discards its queued drop. If since is 0, Keep removes the mark.
-// The wire changes with the next bust.
+// The mark has no effect on the wire until the next bust.
 func (s *State) Keep(tag int, since int64) {
 	if u := s.ByTag(tag); u != nil {
 		u.Kept = since

@@ -23,7 +23,8 @@ type Chunk struct {
 	ToolOnly []chronicle.Range
 	// Tokens is the size of the text.
 	Tokens int
-	// CommitClusters counts the sequences of consecutive blocks of the model in which the model names a commit.
+	// CommitClusters counts how often the model has reported commits. Consecutive blocks of the model count only once,
+	// even if several of them name a commit.
 	CommitClusters int
 	// HasMore means that more messages follow, which did not fit into the budget.
 	HasMore bool
@@ -50,9 +51,9 @@ func (c *Chunk) Text() string {
 // ReadChunk condenses the messages from start up to end (exclusive) to a text of at most budget tokens. If the first
 // block is larger, the chunk is only this block (see Truncate).
 //
-// Noise is a message without text and calls, for example an answer that only has reasoning. The next block covers it.
-// At the end of the range, the last block covers it, because noise must not count as unread messages. If the whole
-// range is noise, the chunk covers it and has no blocks.
+// Noise is a message with neither text nor calls, for example an answer with nothing but reasoning. It has no line of
+// its own, but must not count as unread. So the next block covers it or, at the end of the range, the last block. If
+// the whole range is noise, the chunk covers it and has no blocks.
 func ReadChunk(m *Messages, start, end, budget int, count func(string) int) Chunk {
 	r := reader{budget: budget, ceiling: blockCeiling(budget), count: count, next: start}
 	r.chunk.Range = chronicle.Range{Start: start, End: start - 1}
@@ -67,15 +68,15 @@ func ReadChunk(m *Messages, start, end, budget int, count func(string) int) Chun
 	return r.chunk
 }
 
-// blockCeiling returns the maximum size of a block, in tokens. A chunk reads a block whole or not at all, so a turn of
-// hundreds of steps must not be one block.
+// blockCeiling returns the maximum size of a block, in tokens. A chunk contains a block whole or not at all, so a turn
+// of hundreds of steps must become several blocks.
 func blockCeiling(budget int) int { return max(500, budget/4) }
 
 type reader struct {
 	chunk           Chunk
 	budget, ceiling int
 	count           func(string) int
-	// next is the first ordinal that no block covers. noise is the ordinal of the last message that is noise.
+	// next is the first ordinal that no block covers. noise is the ordinal of the newest noise message (see ReadChunk).
 	next, noise int
 	current     *block
 	isFull      bool
@@ -153,7 +154,7 @@ func (v *voice) nameCommits(parts []string) []string {
 	return nil
 }
 
-// flush adds the current block to the chunk. If the block exceeds the budget, the chunk ends before it.
+// flush adds the current block to the chunk. If the block does not fit into the budget, the chunk ends before it.
 func (r *reader) flush() {
 	c := r.current
 	r.current = nil
@@ -204,7 +205,8 @@ func (r *reader) countCluster(c *block) {
 	}
 }
 
-// finish adds noise at the end of the range to the chunk, and lists its messages. messages are the readable ones.
+// finish extends the chunk over noise at the end of the range, and fills Lines. messages are the readable messages of
+// the range.
 func (r *reader) finish(messages []Message) {
 	c := &r.chunk
 	c.HasMore = r.isFull
@@ -239,8 +241,8 @@ func (b *Block) widen(end int) {
 	b.Text = strings.Join(lines, "\n")
 }
 
-// CheckCoverage returns an error if the blocks do not cover each message of the chunk exactly once, because a message
-// without a block would be missing in the summary.
+// CheckCoverage returns an error if the blocks do not cover each message of the chunk exactly once. The summary would
+// not contain a message without a block.
 func (c *Chunk) CheckCoverage() error {
 	if len(c.Blocks) == 0 {
 		return nil
@@ -265,7 +267,7 @@ func (c *Chunk) CheckCoverage() error {
 const cutMarker = "\n[The rest of this text is left out, because it is too long.]"
 
 // Truncate cuts the text of a chunk whose only block is larger than the budget. The chunk still covers the whole
-// message, which ctx_expand can show.
+// message, and ctx_expand can show all of it.
 func (c *Chunk) Truncate(budget int, count func(string) int) {
 	if len(c.Blocks) != 1 || c.Tokens <= budget {
 		return
@@ -290,8 +292,8 @@ func fitting(s string, budget int, count func(string) int) string {
 
 var agent = transcript.FromAgent.Letter()
 
-// condense returns the words of a message by their authors. If the message has no words, it returns its calls as words
-// of the model, even for a message of the user.
+// condense returns the words of a message, grouped by author. If the message has no words, condense returns its calls,
+// in short form. It attributes them to the model, even in a message of the user.
 func condense(m *Message) (voices []voice, hasWords bool) {
 	add := func(letter, part string) {
 		if part == "" {
@@ -320,8 +322,8 @@ func condense(m *Message) (voices []voice, hasWords bool) {
 	return voices, false
 }
 
-// maxOther is the maximum number of characters that a chunk shows of a text by neither the user nor the model, for
-// example an attached file. A chunk shows no output of a tool.
+// maxOther limits the characters that a chunk shows of a text that neither the user nor the model has written, for
+// example of an attached file. A chunk never shows a tool's output.
 const maxOther = 1_000
 
 func condensed(o transcript.Said) string {
@@ -335,7 +337,8 @@ func condensed(o transcript.Said) string {
 	return fmt.Sprintf("%s… (%d characters)", string(runes[:min(len(runes), maxOther)]), utf8.RuneCountInString(o.Text))
 }
 
-// collapse replaces white space with single blanks. White space is also every character that may be read as a line end.
+// collapse replaces each sequence of white space with one blank. To be sure that the result is one line, it also treats
+// as white space every character that a reader might take for a line end.
 func collapse(s string) string {
 	return strings.Join(strings.FieldsFunc(s, func(r rune) bool {
 		return text.IsJSSpace(r) || r == '\u0085' || r >= '\x1c' && r <= '\x1e'

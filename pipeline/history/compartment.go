@@ -22,7 +22,7 @@ func RenderCompartment(c *chronicle.Compartment, tier int) string {
 	return tag + ">\n" + body + "\n</compartment>"
 }
 
-// At the tiers 1 and 2, the last line lists the missing anchors.
+// bodyOf returns the compartment's text at a tier. At the tiers 1 and 2, its last line lists the missing anchors.
 func bodyOf(c *chronicle.Compartment, tier int) string {
 	text := escapeContent(strings.TrimSpace(textOf(c, tier)))
 	missing := oneLine(c.Missing)

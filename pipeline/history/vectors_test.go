@@ -14,9 +14,11 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The numbers come from an independent implementation of the same rules, the reference. Comments explain differences.
+// The expected numbers come from an independent implementation of the same rules, which comments call the reference.
+// Where this package differs from the reference, a comment says why.
 
-// Roles are letters, u for the user and a for the assistant.
+// session returns messages with these roles and sizes. Each letter of `roles` is one message: u is the user, and a is
+// the assistant.
 func session(roles string, sizes ...int) *Messages {
 	list := make([]Message, len(roles))
 	for i, r := range roles {
@@ -31,7 +33,7 @@ func session(roles string, sizes ...int) *Messages {
 	return NewMessages(list, len(list))
 }
 
-// The window has 128,000 tokens and an execute threshold of 65 %.
+// at returns a situation in a window of 128,000 tokens with an execute threshold of 65 %.
 func at(m *Messages, usage float64) Situation {
 	return Situation{Messages: m, Limit: 128_000, Threshold: 65, Usage: usage}
 }
@@ -179,8 +181,8 @@ func TestProtectedTail(t *testing.T) {
 	}
 }
 
-// calls replaces the texts of the assistant's messages with calls. The call in the message with the ordinal waiting has
-// no result.
+// calls replaces the texts of the assistant's messages with calls. `waiting` is the ordinal of a message whose call
+// gets no result.
 func calls(m *Messages, waiting int) *Messages {
 	for i := range m.list {
 		if msg := &m.list[i]; msg.Role == transcript.Assistant || msg.Ordinal == waiting {
@@ -206,8 +208,8 @@ func TestProtectedTailAndOpenCalls(t *testing.T) {
 	}
 }
 
-// If an answer ends with a call that the provider itself runs, the next answer continues it. The bug: the head ended
-// between the two answers. The prompt then ended with an answer without its thinking, which Anthropic refuses.
+// If an answer ends with a call that the provider itself runs, the next answer continues it. A bug let the head end
+// between these two answers. The prompt then ended with an answer without its thinking, which Anthropic refuses.
 func TestAnswerStaysWithItsContinuation(t *testing.T) {
 	for _, isContinued := range []bool{false, true} {
 		m := calls(session("uauauauaua", 4000), 0)
@@ -248,7 +250,7 @@ func TestCommits(t *testing.T) {
 	}
 }
 
-// conversation returns messages as OpenCode's codec reads them and the host numbers them.
+// conversation builds messages as the host would: OpenCode's codec reads them, and the host numbers them.
 func conversation(t *testing.T, raws ...string) *Messages {
 	t.Helper()
 	var list []Message

@@ -24,7 +24,8 @@ type Block struct {
 	Kind BlockKind
 	// Text is the text, the reasoning, or the result of a tool.
 	Text string
-	// ID is the id of a call, also in its result. Name is the tool or the file's MIME type. Input holds the arguments.
+	// ID is the id of a call. The call's result has the same ID. Name is the tool or the file's MIME type. Input holds
+	// the arguments.
 	ID, Name string
 	Input    json.Value
 	// Raw is other content that reaches the provider, for example an attachment or the address of a file.
@@ -77,9 +78,9 @@ func WireMessageOf(m *transcript.Message) WireMessage {
 	return w
 }
 
-// FusesWithNext reports whether the provider, if it joins consecutive answers, joins the next assistant message with w.
-// The results of calls come after the whole answer. So if the last answer of w has a call anywhere, its result
-// separates the two.
+// FusesWithNext reports whether a provider that joins consecutive answers would join w with the next assistant message.
+// The results of calls come after the whole answer. So if the last answer of w contains a call, the result separates w
+// from the next message.
 func (w *WireMessage) FusesWithNext() bool {
 	if w.Role != transcript.Assistant || len(w.Blocks) == 0 {
 		return false

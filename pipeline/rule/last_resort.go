@@ -105,8 +105,8 @@ func KeptPieces(v View, _ Knobs) (edits []frozen.Edit) {
 	return edits
 }
 
-// firstUnread returns the lowest tag of the answer whose results the model has not read, or else a tag that no unit
-// has.
+// firstUnread returns the lowest tag of the answer whose results the model has not read. If the model has read all
+// results, it returns a tag that is higher than the tags of all units.
 func firstUnread(v View) int {
 	lowest := v.State.TagCounter() + 1
 	if m := v.unanswered(); m != nil {

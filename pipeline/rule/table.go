@@ -4,13 +4,13 @@ import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
 type Rule struct {
 	Name string
-	// On is the mildest occasion on which the rule is asked.
+	// On is the least urgent occasion on which a pass asks the rule.
 	On Occasion
 	// Propose returns the edits that the rule wants. Propose is pure.
 	Propose func(View, Knobs) []frozen.Edit
 }
 
-// Occasion says how urgent a bust is, and so which rules the pass asks.
+// Occasion says how urgent a bust is. The more urgent it is, the more rules the pass asks.
 type Occasion int
 
 const (
@@ -39,14 +39,14 @@ const (
 //  5. Rules that depend on the result of all others come last: SpentReasoning is for messages whose content was
 //     dropped, and EmptyShells for empty messages.
 //
-// If the rules before it have freed enough, a rule that frees space (On is above AnyBust) is skipped. The table is not
-// sorted by occasion: "spent narration" is asked from Pressure on, but comes after the rules of the force level, so
-// that it drops texts only if dropping tool output was not enough.
+// A rule that frees space (On is above AnyBust) is skipped if the rules before it have already freed enough. The table
+// is not sorted by occasion: "spent narration" is asked from Pressure on, but comes after the rules of the force level,
+// so that it drops texts only if dropping tool output was not enough.
 //
 // These places decide the final form of a drop, in this order:
 //
-//   - QueuedDrops and ToolReclaim propose a Skeleton for one of the newest tools (SkeletonWindow). QueuedDrops also does
-//     so for results that the model has not read.
+//   - QueuedDrops and ToolReclaim propose a Skeleton for one of the newest tools (SkeletonWindow). QueuedDrops also
+//     proposes a Skeleton for a result that the model has not read.
 //   - Propose discards each edit of a call without a result, and each edit of the words in the user's newest prompt
 //     until the model has answered it. Text that a harness has injected into that prompt may be removed.
 //   - Propose discards each edit of content that the user keeps, except the edits of KeptPieces.
@@ -60,14 +60,14 @@ const (
 //     internal/pass/pass.go).
 //   - Options.Patch (pipeline/render/message.go) shows a stored Drop of a call as a skeleton in two cases: steps are
 //     only removed whole (Profile.StepsLeaveWhole) and another call or a text of the message stays; or the message has
-//     to keep a call and all others were removed (Frame.KeepsCall). Otherwise, a dropped call is removed, and with it
-//     its answer, if only blank text would be left or if steps leave whole. If its message is no shell, a dropped text
-//     or file becomes the placeholder.
+//     to keep a call and all others were removed (Frame.KeepsCall). Otherwise, a dropped call is removed. Its whole
+//     answer is removed, too, if only blank text would be left, or if steps are only removed whole. If its message is no
+//     shell, a dropped text or file becomes the placeholder.
 //
-// No rule and no edit removes thinking that the provider would refuse. Each rendering does so
-// (messageRenderer.reasoning and messageRenderer.contents in pipeline/render): together with the last call of its
-// message, after a message whose results were removed, or, if the model binds its thinking, after any change before it
-// (Session.holds).
+// After some edits, the provider would refuse some of the thinking. No rule removes this thinking. Instead, each
+// rendering does (messageRenderer.reasoning and messageRenderer.contents in pipeline/render). It removes thinking
+// together with the last call of its message, after a message whose results were removed, and, if the model binds its
+// thinking, after any change before it (Session.holds).
 var Table = []Rule{
 	{queuedDrops, AnyBust, QueuedDrops},
 	{"stale ctx_reduce calls", AnyBust, StaleReduceCalls},
@@ -92,7 +92,7 @@ var Table = []Rule{
 
 const queuedDrops = "queued drops"
 
-// keptPieces is the name of the only rule that may take content that the user keeps.
+// keptPieces is the name of the only rule that may remove content that the user keeps.
 const keptPieces = "kept pieces"
 
 type Proposal struct {

@@ -16,7 +16,8 @@ func propose(v rule.View, table ...rule.Rule) rule.Proposal {
 	return rule.Propose(v, rule.Knobs{})
 }
 
-// drops returns a rule that drops the given tags. When the rule is asked, it adds its name and the need to asked.
+// drops returns a rule that drops the given tags. When a pass asks the rule, it appends its name and the need to
+// `asked`.
 func drops(name string, on rule.Occasion, asked *[]string, tags ...int) rule.Rule {
 	return rule.Rule{Name: name, On: on, Propose: func(v rule.View, _ rule.Knobs) []frozen.Edit {
 		*asked = append(*asked, fmt.Sprintf("%s for %d", name, v.Need))

@@ -148,7 +148,8 @@ func replaceConnective(out []byte, f found) ([]byte, int) {
 	return append(out, f.becomes...), end
 }
 
-// After "is" is removed, the next word is not checked again. So "is being read" becomes "being read".
+// removeBeforeParticiple removes an auxiliary before a participle. It does not check the next word again: "is being
+// read" becomes "being read".
 func removeBeforeParticiple(out []byte, f found) ([]byte, int) {
 	before := trimBlanks(out)
 	next := afterBlanks(f.s, f.end)

@@ -16,8 +16,9 @@ const (
 	Codex      schema.Harness = "codex"
 )
 
-// A logCodec reads steps that were made from a session log. It differs from Pi in its vocabulary, in text in prompts
-// that the user has not written, and in the exit status of commands.
+// A logCodec reads steps that were made from a session log. It differs from the codec of Pi in three ways: it has
+// another vocabulary, prompts contain text that the user has not written, and the results of commands have an exit
+// status.
 type logCodec struct {
 	Pi
 	vocabulary *Vocabulary
@@ -59,7 +60,8 @@ var (
 	injectedPrompt = regexp.MustCompile(`^\s*(?i:<[a-z]+[-_][a-z_-]+[\s>]|<skill>|<channel |Caveat: The messages below|\[Request interrupted by user|# AGENTS\.md instructions|Stop hook feedback:|Base directory for this skill:|This session is being continued from a previous)`)
 )
 
-// An editor puts its context before the user's words in the same text.
+// An editor may put context before the user's words, in the same text. These lines are the headings of the context, of
+// the mentioned files, and of the user's words.
 const (
 	codexContext  = "# Context from my IDE setup:"
 	codexMentions = "# Files mentioned by the user:"

@@ -11,7 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// checkOwner also refuses a symbolic link to a directory of this user.
+// checkOwner returns an error if path is not a directory, or belongs to another user. It also refuses a symbolic link
+// to a directory of this user.
 func checkOwner(path string) error {
 	info, err := os.Lstat(path)
 	if err != nil {

@@ -8,7 +8,8 @@ import (
 )
 
 // Spawn starts a program that continues after this process and its terminal have ended. The program's output goes to
-// the file at logPath, and its working directory is the directory of that file. ended receives the program's error.
+// the file at logPath, and its working directory is the directory of that file. When the program ends, `ended` receives
+// its error.
 func Spawn(program string, args []string, logPath string) (ended <-chan error, err error) {
 	err = refusePipe(logPath)
 	var log *os.File
@@ -34,7 +35,8 @@ func Spawn(program string, args []string, logPath string) (ended <-chan error, e
 	return exit, nil
 }
 
-// Opening a pipe blocks until another process opens its other end.
+// refusePipe returns an error if the file is a named pipe, because opening a pipe blocks until another process opens
+// its other end.
 func refusePipe(path string) error {
 	if info, err := os.Stat(path); err == nil && info.Mode()&os.ModeNamedPipe != 0 {
 		return fmt.Errorf("%s is a named pipe, not a file", path)

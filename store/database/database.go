@@ -25,11 +25,11 @@ type DB struct {
 	// MemoryWrites counts the transactions of this process that have stored or changed memories or notes.
 	MemoryWrites atomic.Int64
 
-	// Only the holder of the writer's connection may use statements.
+	// `statements` belongs to the writer's connection. Only the holder of this connection may use it.
 	statements statements
 
-	// Tests set Fault, which is called before each statement of a write transaction. If it returns an error, the
-	// statement fails.
+	// Fault is nil except in tests. It is called before each statement of a write transaction. If it returns an error,
+	// the statement fails.
 	Fault func(query string) error
 }
 
@@ -47,15 +47,15 @@ func Open(ctx context.Context, o file.Options, migrations []file.Migration) (*DB
 // each transaction and convert every argument twice, while the user waits for the commit.
 type Tx struct {
 	Conn *sqlite3.Conn
-	// A transaction that stores or changes memories or notes sets WritesMemories.
+	// WritesMemories is set by a transaction that stores or changes memories or notes.
 	WritesMemories bool
 
 	prepared statements
 	fault    func(query string) error // see DB.Fault
 }
 
-// statements maps texts to prepared statements. They stay prepared until the connection is closed, so all texts must be
-// constants.
+// statements maps the texts of SQL statements to prepared statements. A statement stays prepared until the connection
+// is closed. So all texts must be constants, or the map would grow without end.
 type statements map[string]statement
 
 type statement struct {
@@ -121,7 +121,8 @@ func (tx *Tx) run(f func(*Tx) error) (err error) {
 	return nil
 }
 
-// rollback works even if the transaction's context has ended. After some errors, SQLite has already rolled back.
+// rollback works even if the transaction's context has ended. After some errors, SQLite has already rolled back, so
+// rollback does nothing.
 func (tx *Tx) rollback() error {
 	if tx.Conn.GetAutocommit() {
 		return nil
@@ -209,8 +210,8 @@ func (d *DB) View(ctx context.Context, f func(*sqlite3.Conn) error) error {
 	}())
 }
 
-// Edit runs the function write in one transaction on the database in dir. A host may have the database open. See
-// file.Edit for the errors.
+// Edit calls write in one transaction on the database in dir, even while a host has the database open. See file.Edit
+// for the errors.
 func Edit(ctx context.Context, dir string, write func(*Tx) error) error {
 	return file.Edit(ctx, dir, func(c *sqlite3.Conn) error {
 		tx := &Tx{Conn: c, prepared: make(statements)}
@@ -219,8 +220,8 @@ func Edit(ctx context.Context, dir string, write func(*Tx) error) error {
 	})
 }
 
-// Patient returns a context that bounds the wait for another program's lock by patience. When a transaction has the
-// lock, only ctx bounds it, because the first transaction of a long session may take longer.
+// Patient returns a context for a transaction that waits for another program's lock no longer than `patience`. Once the
+// transaction has the lock, only ctx limits its time, because the first transaction of a long session may take longer.
 func Patient(ctx context.Context, patience time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithValue(ctx, workKey{}, ctx), patience)
 }

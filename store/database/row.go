@@ -9,7 +9,7 @@ const MaxCount = 1 << 48
 // Count reads a counter.
 func Count(s *sqlite3.Stmt, column int) int { return int(min(max(0, s.ColumnInt64(column)), MaxCount)) }
 
-// Limit converts a limit for SQLite. If it is 0, which means all rows, Limit returns SQLite's -1.
+// Limit converts a limit to SQLite's form. 0 means all rows, for which SQLite uses -1.
 func Limit(limit int) int {
 	if limit <= 0 {
 		return -1

@@ -13,7 +13,8 @@ type planted struct{ kind, name string }
 
 func (p planted) String() string { return p.kind + " " + p.name }
 
-// Triggers come first. SQLite stores the text of each object, so an object with an unknown text is planted.
+// plantedIn returns the planted objects of a database, triggers first. SQLite stores the text of each object. If the
+// text is in none of the released migrations, the object is planted.
 func plantedIn(c *sqlite3.Conn) (all []planted, err error) {
 	err = Scan(c, `SELECT type, name, sql FROM sqlite_schema WHERE type IN ('trigger', 'view') ORDER BY type, name`, func(row *sqlite3.Stmt) {
 		statement := row.ColumnText(2) + ";"

@@ -15,7 +15,8 @@ import (
 type CacheLifeRow struct {
 	Provider string
 	Model    string
-	// LifeMS was learned at At (Unix ms). Missed means that misses shortened it. If not, a read lengthened it.
+	// LifeMS was learned at At (Unix ms). If Missed is set, misses have shortened the life. Otherwise, a read has
+	// lengthened it.
 	LifeMS int64
 	Missed bool
 	At     int64

@@ -71,8 +71,8 @@ func (s *Models) SaveLimits(ctx context.Context, l LimitsRow) error {
 	return nil
 }
 
-// View returns the known limits of a model in the database in dir, or zeros. A host may have the database open. See
-// file.View for the errors.
+// View returns the known limits of a model in the database in dir, or zeros. It works even while a host has the
+// database open. See file.View for the errors.
 func View(ctx context.Context, dir, provider, model string) (limits LimitsRow, err error) {
 	err = file.View(ctx, dir, func(c *sqlite3.Conn) error {
 		limits, _, err = readLimits(c, provider, model)

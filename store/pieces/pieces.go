@@ -12,7 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// ErrUnknown says that the database has no unit with a tag.
+// ErrUnknown says that the database has no unit with the given tag.
 var ErrUnknown = errors.New("the piece is not stored yet")
 
 type Pieces struct{ DB *database.DB }
@@ -28,8 +28,8 @@ const (
 	dropSQL = `DELETE FROM queued_drops WHERE harness = ?1 AND session_id = ?2 AND tag = ?3`
 )
 
-// Keep records that the user keeps these units since a time (Unix ms). 0 means that the user no longer keeps them.
-// Queued drops of kept units are deleted.
+// Keep records that the user has kept these units since the time `since` (Unix ms). If `since` is 0, the user no longer
+// keeps them. Queued drops of kept units are deleted.
 func (p Pieces) Keep(ctx context.Context, harness, session string, tags []int, since int64) error {
 	err := p.DB.Update(ctx, func(tx *database.Tx) error {
 		for _, tag := range tags {

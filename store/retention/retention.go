@@ -27,14 +27,15 @@ const forgottenRows = 500
 // it expired. So a wrong clock deletes data only if it stays wrong for two weeks of use.
 const TrustedTidies = 14
 
-// tidyGap is shorter than a day, because a host that starts every morning does not start at the same minute.
+// tidyGap is shorter than a day, because a host that starts every morning does not always start at the same minute.
 const tidyGap = 20 * time.Hour
 
-// Tidied records a tidy at now (Unix ms). It returns the time of the oldest tidy that must agree, or 0 if there were
-// too few tidies.
+// Tidied records a tidy at now (Unix ms). It returns the time of the oldest of the newest TrustedTidies tidies, or 0 if
+// there were too few tidies. Data may be deleted only if it had expired at that time.
 //
-// For example, a clock jumps 100 days ahead. The newest tidies before the jump must still agree, and at their time the
-// sessions in use had not expired. If the clock goes back, the later tidies are forgotten.
+// For example, suppose that a clock jumps 100 days ahead. The oldest of these tidies is still one from before the jump,
+// and at its time the sessions in use had not expired. So nothing is deleted. If the clock goes back, the tidies at
+// later times are forgotten.
 func Tidied(ctx context.Context, s *store.Store, now int64) (agreed int64, err error) {
 	err = s.Update(ctx, func(tx *database.Tx) error {
 		for _, statement := range []struct {
@@ -78,7 +79,8 @@ const expiredSQL = `
 		)
 	ORDER BY max(s.updated_at, s.last_pass_at)`
 
-// Expired returns the sessions that were not used since before (Unix ms) and that no recently used session needs.
+// Expired returns the sessions that were last used before the time `before` (Unix ms) and that no recently used session
+// needs.
 func Expired(ctx context.Context, s *store.Store, before int64) (keys []store.Key, err error) {
 	err = s.View(ctx, func(c *sqlite3.Conn) error {
 		return file.Scan(c, expiredSQL, func(row *sqlite3.Stmt) {
@@ -91,7 +93,8 @@ func Expired(ctx context.Context, s *store.Store, before int64) (keys []store.Ke
 	return keys, nil
 }
 
-// key is the column that identifies a row within its session. The edits of a unit come before the unit.
+// The tables are in the order in which ForgetSome deletes their rows: the edits of a unit come before the unit. `key`
+// is the column that identifies a row within its session.
 var rowsOfSession = []struct{ table, key string }{
 	{"edits", "tag"},
 	{"queued_drops", "tag"},
@@ -111,9 +114,9 @@ const forgetRowsSQL = `
 	DELETE FROM %[1]s WHERE harness = ?1 AND session_id = ?2 AND (%[2]s) IN (
 		SELECT %[2]s FROM %[1]s WHERE harness = ?1 AND session_id = ?2 LIMIT ?3)`
 
-// If the session was used since before (Unix ms), ForgetSome deletes nothing. If not, it deletes some rows of the
-// session in one short transaction. isDone means that nothing is left, or that the session was used. From the first
-// call to the last, no pass of the session may run.
+// ForgetSome deletes some rows of an expired session, in one short transaction. If the session was used after the time
+// `before` (Unix ms), ForgetSome deletes nothing. isDone means that nothing is left, or that the session was used. The
+// caller must make sure that no pass of the session runs between the first call and the last.
 func ForgetSome(ctx context.Context, s *store.Store, key store.Key, before int64) (isDone bool, err error) {
 	isGone := false
 	err = s.Update(ctx, func(tx *database.Tx) error {
@@ -142,7 +145,8 @@ func ForgetSome(ctx context.Context, s *store.Store, key store.Key, before int64
 	return isDone, nil
 }
 
-// ForgetReplies deletes some answers to tool calls from before a time (Unix ms). isDone means that none is left.
+// ForgetReplies deletes some of the answers to tool calls that are older than `before` (Unix ms). isDone means that
+// none of them is left.
 func ForgetReplies(ctx context.Context, s *store.Store, before int64) (isDone bool, err error) {
 	var old [][3]string
 	err = s.View(ctx, func(c *sqlite3.Conn) error {

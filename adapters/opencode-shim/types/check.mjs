@@ -1,5 +1,5 @@
-// Checks two things against the declarations in OpenCode's package 1.18.33: the entry for OpenCode 2, and the half for
-// the screen of OpenCode 1.
+// Checks two parts of the plugin against the declarations in OpenCode's package 1.18.33: the entry for OpenCode 2, and
+// the half for the screen of OpenCode 1.
 //
 //   npm run typecheck:opencode
 //

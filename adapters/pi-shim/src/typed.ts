@@ -1,7 +1,10 @@
 import type { Message } from "./pi.ts"
 import type { Step } from "./steps.ts"
 
-/** How many lines the shim remembers. While the model works, a typed line has no message yet. */
+/**
+ * How many typed lines the shim remembers. If the user types lines while the model works, Pi makes messages from them
+ * only later, so several lines may wait.
+ */
 const remembered = 100
 
 /**
@@ -18,9 +21,9 @@ export class Lines {
   }
 
   /**
-   * If the text of a new prompt is not just the typed line, read calls `replaced` with the prompt's id and the line. Pi
-   * makes a prompt directly after it has read the line, so the newest earlier line belongs to the prompt. A line with
-   * /skill: is left out, because Pi puts the line's words into the prompt.
+   * Finds new prompts whose text is not just the line that the user typed. For each of them, `replaced` is called with
+   * the prompt's id and the line. Pi makes a prompt directly after it has read the line, so the newest earlier line
+   * belongs to the prompt. A line with /skill: is left out, because Pi puts the line's words into the prompt.
    */
   read(session: string, steps: readonly Step[], replaced: (id: string, line: string) => void): void {
     for (const { id, message } of steps) {

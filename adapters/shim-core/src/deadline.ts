@@ -4,7 +4,7 @@ export class DeadlineExceeded extends Error {
   override name = "DeadlineExceeded"
 }
 
-/** Waits for work, but not longer than ms. Resolves with undefined if the time has passed. */
+/** Waits for `work`, but not longer than `ms`. After this time, it resolves with undefined. */
 export async function within<T>(ms: number, work: Promise<T>): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<undefined>((resolve) => (timer = setTimeout(resolve, Math.max(0, ms), undefined)))
@@ -16,8 +16,8 @@ export async function within<T>(ms: number, work: Promise<T>): Promise<T | undef
 }
 
 /**
- * Returns the answer of a request. At the deadline, or when the signal aborts, bounded withdraws the request. While a
- * hook waits, only the timer of bounded keeps the process alive.
+ * Returns the answer of a request. At the deadline, or when the signal aborts, it withdraws the request. While a hook
+ * waits for the answer, only the timer in this function keeps the process alive.
  */
 export async function bounded<T>({ answer, cancel }: Pending<T>, deadline: number, signal?: AbortSignal): Promise<T> {
   const timer = setTimeout(() => cancel(new DeadlineExceeded("the host did not answer in time")), Math.max(0, deadline - Date.now()))

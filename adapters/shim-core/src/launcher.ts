@@ -2,9 +2,9 @@ import { spawn } from "node:child_process"
 import { packagedHost } from "./locate.ts"
 
 /**
- * Runs the host's binary for a user at a terminal. npm links the command `magicctx-host` to the file at launcherURL,
- * because each platform has a separate package with the binary. packageName is the npm package with that file, and
- * harness is the harness of the package.
+ * Runs the host's binary for a user at a terminal. The binary is in a separate package for each platform, so npm links
+ * the command `magicctx-host` to a script, the file at `launcherURL`. `packageName` is the npm package with this
+ * script. `harness` is the harness for which this package is.
  */
 export function launchPackagedHost(launcherURL: string, packageName: string, harness: string): void {
   const tried: string[] = []
@@ -19,8 +19,8 @@ export function launchPackagedHost(launcherURL: string, packageName: string, har
 }
 
 /**
- * The arguments for the host. A user of `npx @magicctx/opencode` wants to install. The host asks before it changes
- * files.
+ * Returns the arguments for the host. `npx @magicctx/opencode` without arguments installs magicctx, because its user
+ * most likely wants that. The host asks before it changes files.
  */
 function args(harness: string): string[] {
   const given = process.argv.slice(2)

@@ -18,7 +18,7 @@ export interface Prompt {
   /** Undefined if the prompt stays as it is. */
   readonly system: string[] | undefined
   readonly kind: SystemPrompt
-  /** The error with which the host has refused the request, if there is no earlier answer. */
+  /** The host's refusal of the request. Absent if the shim repeats an earlier answer instead. */
   readonly refusal?: RpcError
 }
 
@@ -35,8 +35,8 @@ export class SystemPrompts {
   }
 
   /**
-   * Returns the system prompt to send. If a request is not part of the session's conversation, for example for a title,
-   * it has another prefix, so its answer is not remembered.
+   * Returns the system prompt to send. A request that is not part of the session's conversation, for example for a
+   * title, has another prefix. So the host's answer to such a request is not remembered.
    */
   async ask(params: SystemParams, isConversation = true): Promise<Prompt> {
     const { enabled, isInTrouble, host, log } = this.asker

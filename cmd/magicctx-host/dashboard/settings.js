@@ -26,7 +26,7 @@ function settingRow(s) {
   return element("tr", { className: s.place ? "" : "away" }, element("td", { className: "words" }, s.key), value, element("td", { className: "act" }, edit))
 }
 
-/** Replaces the content of a table cell by a form for a new value. */
+/** Replaces the content of a table cell with a form for a new value. */
 function editSetting(s, cell) {
   const label = `value of ${s.key}`
   const field = s.choices ? element("select", { ariaLabel: label }, ...s.choices.map((c) => element("option", { value: c }, c))) : element("textarea", { ariaLabel: label, spellcheck: false })

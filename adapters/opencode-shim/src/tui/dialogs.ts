@@ -2,7 +2,10 @@ import type { Choice, Dialogs } from "@magicctx/shim-core"
 import { wrapped, type Colours } from "./panels.ts"
 import type { Solid } from "./solid.ts"
 
-/** The dialogs in this file use these functions. The halves for OpenCode 1 and 2 implement them. */
+/**
+ * The functions of OpenCode that the dialogs in this file need. There is one implementation for OpenCode 1 and one for
+ * OpenCode 2.
+ */
 export interface Stack {
   /** Shows the element that `render` returns, and calls `closed` when the element leaves the screen. */
   show(render: () => unknown, closed: () => void): void
@@ -25,7 +28,7 @@ export interface Native {
   ask: Dialogs["ask"]
 }
 
-/** If a text is longer than this, a dialog of its own shows the text before the list of choices. */
+/** If a text is longer than this, the user first sees it in a dialog of its own, and then the list of choices. */
 const mostCharacters = 240
 const mostLines = 4
 
@@ -92,7 +95,7 @@ const share = 0.75
 const aroundRows = 7
 const fewestRows = 4
 
-/** OpenCode's large dialog fills a screen of mostColumns columns. Text has aroundColumns columns less. */
+/** The largest width of OpenCode's large dialog, and how many columns narrower its text is. */
 const mostColumns = 82
 const aroundColumns = 8
 

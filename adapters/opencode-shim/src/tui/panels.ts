@@ -120,14 +120,19 @@ export class Panels {
   }
 }
 
-/** Breaks lines at blanks. OpenCode also breaks a longer line after the dot in "6.8k". */
+/**
+ * Breaks long lines at blanks, before OpenCode would break them. OpenCode also breaks a line after the dot in "6.8k".
+ */
 export const wrapped = (text: string, columns: number) => text.replace(new RegExp(`(?!.{1,${columns}}$)(.{1,${columns}}) `, "gm"), "$1\n")
 
 function lookOf(source: string): { cell: string; colour: string } {
   return looks[source] ?? unknownLook
 }
 
-/** The cells of the bar as runs, for example ["tools", 9]. "room" is free space; at "bust", a bust may come. */
+/**
+ * Returns the cells of the bar, with equal neighbours in one group, for example ["tools", 9]. "room" is free space. The
+ * cell "bust" is at the size from which a bust may come.
+ */
 export function barOf({ parts, window, bust }: Panel, columns: number): Array<[source: string, count: number]> {
   const prompt = parts.reduce((sum, { tokens }) => sum + tokens, 0)
   const whole = Math.max(window, prompt, 1)

@@ -47,8 +47,8 @@ export class Instance extends PluginInstance {
   }
 
   /**
-   * If a request is sent without the host, mark stores a message about it in the session. The model does not receive
-   * the message. A toast disappears, so a person who comes back later would not know why the session grows.
+   * Stores a message in the session if its requests are sent without the host. The model does not receive the message.
+   * A toast is not enough: it disappears, so a person who comes back later would not know why the session grows.
    */
   mark(session: string): void {
     if (!this.isInTrouble) return
@@ -65,7 +65,7 @@ export class Instance extends PluginInstance {
   }
 
   /**
-   * Stores the answer to a command in the session, hidden from the model. If a turn runs, leave stores nothing and
+   * Stores the answer to a command in the session, hidden from the model. While a turn runs, it stores nothing and
    * returns false, because a new message would make OpenCode call the model once more.
    */
   async leave(session: string, text: string): Promise<boolean> {
@@ -94,7 +94,10 @@ export class Instance extends PluginInstance {
     this.notices.userIsHere()
   }
 
-  /** While OpenCode starts its plugins, it accepts no calls. So warnings for OpenCode's log wait. */
+  /**
+   * Logs a warning. OpenCode's own log gets it later if OpenCode is still starting its plugins, because OpenCode then
+   * accepts no calls.
+   */
   private warn(text: string): void {
     this.log.warn(text)
     this.unlogged.push(text)

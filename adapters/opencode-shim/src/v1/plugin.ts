@@ -8,7 +8,10 @@ import { params, system, transform } from "./prompt.ts"
 import { children } from "./sessions.ts"
 import { definition, tools } from "./tools.ts"
 
-/** OpenCode accepts tools only at its start, so its start waits up to this time for the host, in ms. */
+/**
+ * How long OpenCode's start may wait for the host, in ms. It has to wait, because OpenCode accepts tools only at its
+ * start.
+ */
 const startMS = 2_000
 
 /**

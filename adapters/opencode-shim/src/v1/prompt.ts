@@ -55,8 +55,8 @@ async function endBehindLastStep({ client }: Instance, session: string, messages
 }
 
 /**
- * Limits the answers of a hidden agent. Providers add the budget for thinking to this limit, so the budget is removed.
- * If OpenCode sets no maxOutputTokens, the provider supports no limit.
+ * Limits the answers of a hidden agent. Providers add the budget for thinking to this limit, so `params` also removes
+ * this budget. If OpenCode sets no maxOutputTokens, the provider supports no limit.
  */
 export function params({ sessionID }: { sessionID: string }, output: Params): void {
   const most = outputOf.get(sessionID)

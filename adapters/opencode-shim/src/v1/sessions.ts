@@ -13,12 +13,12 @@ export interface Conversation {
 }
 
 /**
- * Maps the session of each hidden agent to its last error, in all instances of this process. Sessions are not removed
- * at their end, because events about them may still arrive.
+ * The last error of each hidden agent, by its session id. It is shared by all instances of OpenCode in this process. An
+ * entry stays when its session ends, because events about the session may still arrive.
  */
 export const children = new Map<string, unknown>()
 
-/** How many steps each hidden agent may take, by the id of its session; 0 after the shim has ended the agent. */
+/** How many steps each hidden agent may take, by its session id. 0 means that the shim has ended the agent. */
 export const stepsOf = new Map<string, number>()
 
 /** How many tokens each answer of a hidden agent may have, by the id of its session. */
@@ -32,11 +32,11 @@ export function owner({ parentID, title }: SessionInfo): number {
 export class Sessions extends Turns {
   /** Sessions whose next pass belongs to OpenCode's own compaction. */
   readonly compacting = new Set<string>()
-  /** Sessions whose last request was OpenCode's own compaction. The session's next pass removes it from the set. */
+  /** Sessions whose last request was OpenCode's own compaction. A session leaves the set on its next pass. */
   readonly aside = new Set<string>()
-  /** Sessions in which a hidden agent answers. Their messages stay unchanged. */
+  /** Sessions in which a hidden agent runs. The shim does not change their messages. */
   readonly hidden = new Set<string>()
-  /** For each session, the texts that OpenCode has made from commands, each with the line that the user typed. */
+  /** For each session, the texts into which OpenCode has expanded commands, each with the line that the user typed. */
   private readonly templates = new Map<string, { text: string; line: string }[]>()
   private readonly client: Client
   private readonly parents = new Map<string, string>()
@@ -95,8 +95,9 @@ export class Sessions extends Turns {
   }
 
   /**
-   * Calls `work` when no turn of the session runs: a message stored during a turn would make OpenCode call the model
-   * again. The event for the end of a turn can arrive after the next prompt, so whenIdle also asks OpenCode.
+   * Waits until no turn of the session runs, and then calls `work`. If `work` stored a message during a turn, OpenCode
+   * would call the model again. The event for the end of a turn can arrive late, even after the next prompt, so
+   * whenIdle also asks OpenCode.
    */
   async whenIdle(session: string, work: () => Promise<void>, signal: AbortSignal): Promise<void> {
     for (;;) {
@@ -112,14 +113,20 @@ export class Sessions extends Turns {
     await work()
   }
 
-  /** If OpenCode does not answer, the result is true, so that only the events decide. */
+  /**
+   * Asks OpenCode whether the session is idle. If OpenCode does not answer, the result is true. The events alone then
+   * tell whenIdle whether a turn runs.
+   */
   private async isIdle(session: string): Promise<boolean> {
     const answer = await within(lookupMS, this.client.session.status({})).catch(() => undefined)
     const status = answer?.data?.[session]
     return status === undefined || status.type === "idle"
   }
 
-  /** Stores a message of the shim by calling `work`. A prompt that arrives meanwhile waits for `work` in `prompted`. */
+  /**
+   * Calls `work` to store a message of the shim. If the user sends a prompt meanwhile, `prompted` makes the prompt wait
+   * until `work` is done.
+   */
   async store(session: string, text: string, work: () => Promise<void>): Promise<void> {
     const done = work().finally(() => {
       this.storedAt.set(session, Date.now())
@@ -133,9 +140,9 @@ export class Sessions extends Turns {
   }
 
   /**
-   * OpenCode waits for this method before it stores a user message. From then to the end of the prompt's turn, the shim
-   * stores nothing. If the shim is already storing a message, the prompt waits for it and gets a later time, because
-   * OpenCode answers the user message with the latest time.
+   * OpenCode waits for this method before it stores a user message. From then until the prompt's turn ends, the shim
+   * stores no message. If the shim is already storing a message, the prompt waits until this message is stored, and gets
+   * a later time. OpenCode answers the user message with the latest time, so the prompt must have this time.
    */
   async prompted(session: string, message: { id: string; time: { created: number } }, text: string | undefined): Promise<void> {
     const ours = [...(this.storing.get(session) ?? [])]
@@ -148,14 +155,17 @@ export class Sessions extends Turns {
     if (stored !== undefined && message.time.created <= stored) message.time.created = Math.max(Date.now(), stored + 1)
   }
 
-  /** Called when OpenCode has made a message from a command, and before OpenCode stores the message. */
+  /** Called after OpenCode has made a message from a command, and before OpenCode stores the message. */
   commanded({ sessionID, command, arguments: words }: { sessionID: string; command: string; arguments: string }, parts: unknown[]): void {
     const text = textsOf(parts)[0] // a command that runs in a subtask has no text
     if (text === undefined) return
     this.templates.set(sessionID, [...(this.templates.get(sessionID) ?? []), { text, line: `/${command} ${words}`.trimEnd() }])
   }
 
-  /** Returns the line that the user typed, for example `/review src`. If no command made the parts, it is undefined. */
+  /**
+   * Returns the line that the user typed, for example `/review src`, or undefined if the parts do not come from a
+   * command.
+   */
   typedFor(session: string, parts: unknown[]): string | undefined {
     const waiting = this.templates.get(session)
     if (!waiting) return undefined
@@ -172,7 +182,10 @@ export class Sessions extends Turns {
     if (unread.size === 0) this.unread.delete(session)
   }
 
-  /** If a prompt has not had its first pass yet, the event is about an earlier turn, so the session is not idle. */
+  /**
+   * Called when OpenCode reports the end of a turn. If a prompt still waits for its first pass, the report is about an
+   * earlier turn, so the session is not idle.
+   */
   private turnEnds(session: string): void {
     this.ended.set(session, (this.ended.get(session) ?? 0) + 1)
     if (!this.unread.has(session)) this.turnEnded(session)
@@ -192,7 +205,7 @@ export class Sessions extends Turns {
   }
 }
 
-/** OpenCode treats texts that are not synthetic as the user's words. */
+/** Returns the texts that are not synthetic, because OpenCode treats these as the user's words. */
 function textsOf(parts: unknown[]): string[] {
   return (parts as { type?: string; text?: string; synthetic?: boolean }[]).flatMap(({ type, text, synthetic }) => (type === "text" && text && !synthetic ? [text] : []))
 }

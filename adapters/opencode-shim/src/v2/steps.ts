@@ -70,8 +70,9 @@ export class Steps {
   }
 
   /**
-   * The newest prompt gets the agent of its answer, or of this request if there is no answer yet. An older prompt gets
-   * the agent of its last request (`asked`), because another agent would be a change of the message.
+   * Names the agent of each prompt. The newest prompt gets the agent of its answer, or of this request if there is no
+   * answer yet. An older prompt keeps the agent of its last request (`asked`), because another name would count as a
+   * change of the message.
    */
   private nameAgents(agent: string | undefined, asked: Map<string, string>): void {
     let isNewest = true
@@ -97,7 +98,7 @@ export class Steps {
     return copy
   }
 
-  /** The result is undefined if nothing is left of the message. */
+  /** Returns a changed message in the form that is sent, or undefined if nothing is left of it. */
   private sent(copy: Entry): Entry | undefined {
     const original = this.originals.get(copy)
     if (!original) {
@@ -147,7 +148,7 @@ function isSame(a: unknown, b: unknown): boolean {
   return names.length === others.length && names.every((name) => isSame((a as Record<string, unknown>)[name], (b as Record<string, unknown>)[name]))
 }
 
-/** How many characters of a file's data the host gets. They contain the width and height of an image. */
+/** How many characters of a file's data the host gets. They are enough to read the width and height of an image. */
 const headLength = 512
 
 /** Notes the first characters of each file. The host uses them to distinguish files, and to estimate their tokens. */

@@ -3,8 +3,9 @@ import type { Instance } from "./instance.ts"
 import type { Registration } from "./opencode2.ts"
 
 /**
- * Registers the host's tools. Before the host's first answer, these are the tools of an earlier start (`isEarlier`).
- * After it, they do not change, because their texts are at the start of the cached prefix.
+ * Registers the host's tools. Until the host's first answer, the shim uses the tools that it got at an earlier start
+ * (`isEarlier`). After that answer, the tools must not change any more, because their texts are at the start of the
+ * cached prefix.
  */
 export function register(instance: Instance, registered: InitializeResult | undefined, isEarlier = false): void {
   const { log, tools } = instance

@@ -757,16 +757,16 @@ export interface Panel {
   /** parts are the sources of the prompt that are not empty, in the order of the bar. */
   parts: PanelPart[]
   /**
-   * window is the size in tokens that the whole bar of the panel stands for. Bust is the prompt size from
-   * which a pass may bust, or 0 if it is unknown.
+   * window is the number of tokens that the whole width of the panel's bar represents. Bust is the prompt
+   * size from which a pass may bust, or 0 if it is unknown.
    */
   window: number
   bust?: number
   /** facts are in the order in which they are shown. */
   facts: PanelFact[]
   /**
-   * widget has the panel as lines of at most 76 columns, for a harness without a sidebar. It is absent before
-   * the first request, and if the user has switched it off.
+   * widget is the panel as lines of at most 76 columns, for a harness without a sidebar. It is absent until
+   * the first request, and if the user has switched the widget off.
    */
   widget?: string[]
 }
@@ -776,8 +776,8 @@ export interface PanelFact {
   label: string
   text: string
   /**
-   * tone is "alarm" for a fault, "notice" for a problem despite which magicctx works, and "work" while
-   * something is under way.
+   * tone is "alarm" for a fault, "notice" for a problem that does not keep magicctx from working, and "work"
+   * while something is under way.
    */
   tone?: "alarm" | "notice" | "work"
 }
