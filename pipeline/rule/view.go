@@ -2,18 +2,20 @@ package rule
 
 import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
-// The newest SkeletonWindow tool units become skeletons when they are dropped.
+// SkeletonWindow is the number of newest tool units that leave a skeleton on the wire when they are dropped. An older
+// arc is removed whole.
 const SkeletonWindow = 20
 
 type View struct {
-	// State is the frozen state with the edits of earlier rules laid over it.
+	// State is the frozen state, plus the edits that earlier rules have proposed in this pass.
 	State *frozen.Overlay
-	// ReclaimUpTo is the highest tag that an earlier pass could have dropped. ToolReclaim drops no later tool output.
+	// ReclaimUpTo is the highest tag that existed on an earlier pass that could drop outputs. ToolReclaim drops no
+	// output with a higher tag, so that the model sees each output on at least one pass.
 	ReclaimUpTo int
 	// Messages is the transcript, oldest first.
 	Messages []Message
-	// PrefixIsGone means that the pass is hard, so the prefix is not cached, or that the rent has paid for a new
-	// prefix.
+	// PrefixIsGone means that the provider will not use the cached prefix in any case: either the pass is hard, or the
+	// rent has reached the price of a new prefix. Removing more content then costs nothing extra.
 	PrefixIsGone bool
 	// Occasion is the occasion of the pass.
 	Occasion Occasion
@@ -29,9 +31,10 @@ type Goal struct {
 	// Fit is the size of the largest request that fits. It is set only if the provider has refused the last request, or
 	// if this request is clearly larger than the window.
 	Fit int
-	// Measured means that the size is known although there was a bust: a usage has come since, or the host counts all
-	// prompts itself. It is also set in an emergency. If two passes used the usage from before a bust, the second would
-	// drop the rest of the tail (bug class A29 in docs/defects.md).
+	// Measured means that Current already reflects the newest bust. This is the case if the provider has reported a
+	// usage since the bust, or if the host counts all prompts itself. Until then, a second pass would still see the
+	// size from before the bust, and would drop the rest of the tail (bug class A29 in docs/defects.md). In an
+	// emergency, Measured is always true.
 	Measured bool
 }
 
@@ -48,23 +51,25 @@ type Message struct {
 	// Step is the number of steps that the model has taken up to this message.
 	Step  int
 	Items []Item
-	// Thinks means that the message has reasoning, or thinking in a text, that this provider does not require.
+	// Thinks means that the message contains thinking that this provider allows the host to remove. The thinking may
+	// also be inside a text.
 	Thinks bool
-	// LosesSpentThought means that the provider does not require the reasoning if only placeholders are left of the
-	// message.
+	// LosesSpentThought means that this provider allows the host to remove the reasoning once only placeholders are
+	// left of the message.
 	LosesSpentThought bool
-	// ThoughtTokens is the estimated size of the reasoning that may be removed. No unit includes it.
+	// ThoughtTokens is the estimated size of the reasoning that may be removed. The sizes of the units do not include
+	// it.
 	ThoughtTokens int
 	// IsAsked means that the message is the user's newest prompt, and the model has not answered it.
 	IsAsked bool
-	// Silent means that the provider sees nothing of the message. An example is a status for the user only.
+	// Silent means that no part of the message reaches the provider. An example is a status that only the user sees.
 	Silent bool
 	// Reasons means that the raw message has reasoning, signed or not.
 	Reasons bool
 	// Signed means that the raw message has signed thinking.
 	Signed bool
-	// HidesCalls means that without this message, an older answer with calls could become the last answer. The provider
-	// might require thinking at its start.
+	// HidesCalls means that an older answer with calls could become the last answer if this message were removed. The
+	// provider might then require that the older answer starts with thinking.
 	HidesCalls bool
 	// KeepsCall means that one call of the message must stay on the wire (Frame.KeepsCall in pipeline/render).
 	KeepsCall bool
@@ -92,11 +97,13 @@ type Facts struct {
 	Open bool
 	// Failed means that the result reports an error.
 	Failed bool
-	// Call is a number for a tool that changes nothing, with its arguments: two equal reads have the same number.
+	// Call identifies a call of a tool that changes nothing. Two reads with the same arguments have the same number. It
+	// is 0 for all other units.
 	Call uint64
-	// Again is such a number also for other calls that the model makes for their results, for example for commands.
+	// Again is like Call, but it also identifies calls of tools that may change something, if the model needs their
+	// output. An example is a shell command.
 	Again uint64
-	// Changes means that the call changes the file Path. If Path is empty, it changes unknown files.
+	// Changes means that the call changes the file at Path. If Path is empty, the call may have changed any file.
 	Changes bool
 	// Path is the file that a call reads or writes. It is empty for other
 	// units. Writes means that the call replaces the whole content of the file.
@@ -120,9 +127,11 @@ type Knobs struct {
 	ProtectedTags int
 	// ReasoningAge is the age in tags from which reasoning is left out.
 	ReasoningAge int
-	// DropsStaleReduceCalls means that the provider accepts an answer after its call of ctx_reduce was removed.
+	// DropsStaleReduceCalls means that the provider still accepts an answer after the host has removed its call of
+	// ctx_reduce.
 	DropsStaleReduceCalls bool
-	// Each field switches on one rule: DuplicateCalls, SupersededWrites or OldErrors.
+	// Deduplicate switches on the rule DuplicateCalls, ClampSupersededWrites the rule SupersededWrites, and
+	// ClampOldErrors the rule OldErrors.
 	Deduplicate, ClampSupersededWrites, ClampOldErrors bool
 	// ErrorSteps is the number of model steps after which the arguments of a failed call are shortened.
 	ErrorSteps int
@@ -131,16 +140,16 @@ type Knobs struct {
 	// IsProtectedTool and IsProtectedPath name the tools and files that DuplicateCalls, SupersededWrites and
 	// OldErrors never touch. ToolReclaim and TieredDrop do not touch protected paths either.
 	IsProtectedTool, IsProtectedPath func(string) bool
-	// IsRegretted names the rules whose removals the models of this project often read
-	// again. Such a rule is asked one occasion later.
+	// IsRegretted reports whether the models of this project often read again what the rule has removed. Such a rule
+	// may propose edits only on the next more urgent occasion.
 	IsRegretted func(rule string) bool
 	// CompressFrom is the size in bytes from which old text is compressed. 0 switches compression off.
 	CompressFrom int
 }
 
-// occasionOf returns the mildest occasion on which a rule is asked. A regretted rule is asked one occasion later. Two
-// exceptions: queued drops, which the model itself wants, and the rules of an emergency, after which there is no
-// occasion.
+// occasionOf returns the least urgent occasion on which the rule may propose edits. A regretted rule has to wait for
+// the next more urgent occasion. This does not apply to queued drops, because the model itself asked for them. It does
+// not apply to the rules of an emergency either, because no occasion is more urgent.
 func (k Knobs) occasionOf(r *Rule) Occasion {
 	if k.IsRegretted == nil || r.On >= Emergency || r.Name == queuedDrops || !k.IsRegretted(r.Name) {
 		return r.On
@@ -200,8 +209,8 @@ func (v View) unread() map[int]bool {
 	return nil
 }
 
-// unanswered returns the newest visible message if the model wrote it. The model has not read the results of this
-// message yet. A status for the user is not visible.
+// unanswered returns the newest message that the provider sees, or nil if the model did not write that message. The
+// model has not read the results in this message yet.
 func (v View) unanswered() *Message {
 	i := len(v.Messages) - 1
 	for i >= 0 && v.Messages[i].Silent {
@@ -250,8 +259,9 @@ func (v View) separating() map[int]bool {
 	return nil
 }
 
-// lastCalls maps each tool arc of a message that must keep a call to all arcs of this message. If all others are
-// dropped, the last arc becomes a skeleton, because render would otherwise have to bring a removed call back.
+// lastCalls covers the messages that must keep at least one call. It maps each tool arc of such a message to all arcs
+// of the same message. When a rule drops the only arc that is left, the arc becomes a skeleton. If it were removed,
+// render would have to bring a removed call back.
 func (v View) lastCalls() map[int][]int {
 	arcs := make(map[int][]int)
 	for i := range v.Messages {
