@@ -86,8 +86,8 @@ func merging(ids, content string) func(*harness) (string, error) {
 	}
 }
 
-// The dreamer merges memories that say the same, and tells the user how to undo the run. One command undoes the whole
-// run, and the dreamer's call is booked.
+// The dreamer merges memories that say the same thing, and tells the user how to undo the run. One command undoes the
+// whole run. The cost of the dreamer's call is recorded.
 func TestDreamMergesAndIsUndone(t *testing.T) {
 	h := dreaming(t, merging("1,2", oneRule), helpersA, helpersB, wrapper)
 	before := h.active()
@@ -192,8 +192,8 @@ func TestDreamAsksNothing(t *testing.T) {
 	}
 }
 
-// A memory whose file has moved is corrected, and a memory whose file is gone is archived. Before the model is asked,
-// the host tests the checks of memories. One undo takes all changes back.
+// The host first tests the checks of the memories, and only then asks the model. A memory whose file has moved is
+// corrected, and a memory whose file is gone is archived. One undo takes all changes back.
 func TestDreamVerifiesMemories(t *testing.T) {
 	asked := 0
 	h := dreaming(t, func(*harness) (string, error) {
@@ -238,7 +238,8 @@ func TestDreamVerifiesMemories(t *testing.T) {
 	}
 }
 
-// The dreamer rewrites a story as a fact. If its answer is not usable, the memory with the story stays unchanged.
+// The dreamer rewrites a memory that tells a story as a plain fact. If the dreamer's answer is not usable, the memory
+// stays unchanged.
 func TestDreamImprovesMemories(t *testing.T) {
 	answers := func(text string) func(*harness) (string, error) {
 		return func(*harness) (string, error) { return text, nil }
@@ -295,7 +296,8 @@ const (
 	retries = "The retries go into conf/app.toml; there are 3."
 )
 
-// A pausing dreamer merges two memories and rewrites one. It can delay an answer until the host has ended.
+// A pausing is a harness whose dreamer merges two memories and rewrites a third. It can hold back one answer until the
+// host has ended.
 type pausing struct {
 	*harness
 	asked   []string // the tasks of its questions
@@ -383,8 +385,8 @@ func (p *pausing) wantEnd(asked int, isTold bool) {
 	}
 }
 
-// A run survives the end of the host, within a task and between two tasks. The next host continues with the same
-// task, and does nothing twice.
+// The host may end during a task, or between two tasks of a run. The next host then continues with the unfinished task,
+// and does nothing twice.
 func TestDreamSurvivesTheHost(t *testing.T) {
 	for name, isKilled := range map[string]bool{"killed": true, "stopped": false} {
 		for stopAt := 1; stopAt <= 2; stopAt++ {
@@ -684,7 +686,7 @@ func TestBugK13EqualFailuresEndTheSchedule(t *testing.T) {
 	tick(at(3, 3, 0), 11)
 }
 
-// A run without tasks must be recorded, because it would otherwise begin again with each tick.
+// A run without tasks must be recorded. Otherwise the schedule would start it again with each tick.
 func TestBugK13RunWithoutTasksIsARun(t *testing.T) {
 	h := dreaming(t, func(*harness) (string, error) { t.Error("asked"); return "<none/>", nil }, helpersA, helpersB)
 	h.config.Dreamer.Tasks = nil
@@ -780,7 +782,8 @@ func TestBugK39SuccessHidesNoFailedTask(t *testing.T) {
 	}
 }
 
-// With idle_minutes, a run may begin at any hour after that time without a user, if the machine is on mains power.
+// With idle_minutes, the dreamer does not wait for the night. It may begin at any hour, once the user has done nothing
+// for that time and the machine is on mains power.
 func TestDreamRunsWhenNobodyWorks(t *testing.T) {
 	asked := 0
 	h := dreaming(t, func(*harness) (string, error) { asked++; return "<none/>", nil }, helpersA, helpersB)
