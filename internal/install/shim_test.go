@@ -21,7 +21,8 @@ func (h *home) problems() []ShimProblem {
 	return found
 }
 
-// Doctor finds a shim of another version, a moved program and a second program. A new installation repairs them all.
+// Doctor finds a shim of another version, a program that has moved, and a second program. A new installation repairs
+// all of these.
 func TestInstallingAgainRepairsTheShim(t *testing.T) {
 	h := newHome(t)
 	h.Plugin, h.Shim = "", h.carried()
@@ -142,8 +143,8 @@ func TestProjectInstallNamesNoPathOfTheMachine(t *testing.T) {
 	}
 }
 
-// An older release installed no loader for the terminal. A new installation adds it, but replaces no file of the
-// repository.
+// An older release installed no loader for the terminal. A new installation adds it. But if the repository contains a
+// file at that path, the installation does not replace it.
 func TestTerminalLoaderOfAnOlderInstallation(t *testing.T) {
 	h := newHome(t)
 	h.Project = filepath.Join(h.root, "p")
@@ -174,7 +175,7 @@ func TestTerminalLoaderOfAnOlderInstallation(t *testing.T) {
 	}
 }
 
-// If the user's own configuration loads a plugin, the loader loads none.
+// If the user's own configuration already loads a plugin, the project's loader must load no second one.
 func TestLoaderOfAProjectLeadsToThePlugin(t *testing.T) {
 	for _, harness := range Harnesses {
 		t.Run(harness.Name, func(t *testing.T) {
@@ -245,7 +246,7 @@ func TestUninstallKeepsFilesThatOthersUse(t *testing.T) {
 	}
 }
 
-// A link in a project could lead the loader out of the project.
+// A directory in the project may be a link, and installing the loader would then write outside of the project.
 func TestHostileCloneLoaderFollowsNoLink(t *testing.T) {
 	h := newHome(t)
 	h.Project = filepath.Join(h.root, "p")
@@ -301,7 +302,7 @@ func TestCopyOfALargeProgramIsKnownAgain(t *testing.T) {
 	}
 }
 
-// A link to the program is still valid after an update.
+// If the user starts the program through a link, the link is recorded, because it stays valid after an update.
 func TestLinkToTheProgramIsRecorded(t *testing.T) {
 	h := newHome(t)
 	program, link := filepath.Join(h.root, "Cellar", "1", "magicctx-host"), filepath.Join(h.root, "bin", "magicctx-host")
@@ -321,8 +322,8 @@ func TestLinkToTheProgramIsRecorded(t *testing.T) {
 	}
 }
 
-// OpenCode 2 cannot load a plugin from a single file, so an installation changes an earlier release's entry. The
-// removal restores the former bytes.
+// OpenCode 2 cannot load a plugin from a single file. So an installation changes the entry of an earlier release into a
+// directory. The removal restores the original bytes.
 func TestFileBecomesADirectory(t *testing.T) {
 	h := newHome(t)
 	file := filepath.Join(h.dir, "opencode.json")
