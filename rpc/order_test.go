@@ -226,7 +226,8 @@ func TestFullLaneRefusesAndSaysSo(t *testing.T) {
 	}
 }
 
-// A client without a harness, for example a dashboard, may act for the user if it names the harness of the session.
+// A client without a harness, for example a dashboard, may act for the user, but it must name the harness of the
+// session.
 func TestWatcherActsForTheUser(t *testing.T) {
 	r := newRig(t, &scriptedHost{})
 	c := r.connect(nil)

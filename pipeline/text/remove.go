@@ -10,13 +10,13 @@ const (
 	pauses       = ",;:"
 	closers      = ")]}>\"”’»*|"
 	openers      = "([{<\"“‘«*|"
-	// framers are characters that may precede a whole statement: "> Sure."
+	// framers are characters that may stand directly before a whole statement, such as the ">" in "> Sure."
 	framers = openers + ":-–—+>#"
 )
 
-// remove removes a word with its punctuation: "this, please." becomes "this.", and "well; clearly, it" becomes "well;
-// it". It never joins lines. It keeps a word that is emphasised, quoted or negated. A word that is a whole sentence
-// also stays, except a courtesy such as "Sure!".
+// remove removes a word together with its punctuation. It turns "this, please." into "this.", and "well; clearly, it"
+// into "well; it". It never joins lines. A word that is emphasised, quoted or negated stays. A word that is a whole
+// sentence stays as well, unless it is a courtesy such as "Sure!".
 func remove(out []byte, f found) ([]byte, int) {
 	before, next := trimBlanks(out), f.end
 	opensLine := startsLine(before)
@@ -50,8 +50,8 @@ func remove(out []byte, f found) ([]byte, int) {
 	return before, next
 }
 
-// follows returns the character after the phrase and its blanks. It returns 0 at the end of a line, and '|' at the end
-// of a table cell.
+// follows returns the first character after the phrase, and after the blanks that follow it, if this is the end of the
+// line (0) or of a table cell ('|'). Otherwise, it returns the character directly after the phrase.
 func (f found) follows() rune {
 	next := afterBlanks(f.s, f.end)
 	switch {

@@ -66,7 +66,8 @@ type printer struct {
 	spanWidth, causeWidth int
 }
 
-// missing comes first, because the rest of the report is less reliable without the missing parts.
+// missing prints what is missing in the trace. It comes first, because the missing parts make the rest of the report
+// less reliable.
 func (p *printer) missing(all []string) {
 	if len(all) == 0 {
 		return

@@ -12,7 +12,7 @@ export class Catalogue {
     this.ctx = ctx
   }
 
-  /** The result is undefined if OpenCode does not list the model. */
+  /** Finds a model in OpenCode's catalogue. Returns undefined if OpenCode does not list the model. */
   async model({ providerID, id }: ModelRef): Promise<CatalogueModel | undefined> {
     const models = this.ctx.model ?? this.ctx.catalog?.model
     return listOf(await models?.list()).find((model) => model.providerID === providerID && model.id === id)
