@@ -77,10 +77,10 @@ type Assessment struct {
 	Percent     float64
 	// Goal is the prompt size in tokens that the pass wants to reach. It is 0 if the pass was not under pressure.
 	Goal int
+	// Price is the estimated cost and gain of the bust. It is zero if no rule proposed an edit.
+	Price schema.BustPrice
 	// Gauge relates the provider's count of the newest measured prompt to the host's count. Stuck is not zero if the
 	// pressure remains although the rules have removed everything that they may remove.
-	Price schema.BustPrice
-	// Gauge is the gauge of the newest measured prompt. Stuck is not zero if the pressure episode is stuck.
 	Gauge Gauge
 	Stuck Stuck
 	// Rent is the rent meter. Only a steady pass and a bust for rent change it.
@@ -178,8 +178,8 @@ func (s *content) perMeasured(a Assessment) float64 {
 	return ratio(a.Gauge.Tokens-a.Gauge.Base-s.thinkingSent(s.measuredUpTo(a.Size)), a.Gauge.Own)
 }
 
-// propose decides what a bust adds. room is 0, or the tokens that kept units may add to the prompt when they come back.
-// If room is not 0, the caller has already decided that the bust is worth its price.
+// propose decides what a bust adds. room is the number of tokens that kept units may add to the prompt by coming back,
+// or 0 if none may come back. If room is not 0, the caller has already decided that the bust is worth its price.
 func (s *Session) propose(a Assessment, r Readings, limit, room int) Decision {
 	restores := room > 0
 
@@ -288,7 +288,8 @@ func setupAfter(setup frozen.Setup, cause Cause, r Readings) frozen.Setup {
 	return setup
 }
 
-// drained returns the tags of those queued drops whose units are removed from the wire by the proposed edits.
+// drained returns the tags of the queued drops that the proposed edits carry out, so that the queue no longer needs
+// them.
 func drained(after *frozen.Overlay) []int {
 	var tags []int
 	for _, q := range after.Queue() {

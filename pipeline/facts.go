@@ -93,11 +93,10 @@ type traits struct {
 	plain, signed, inlineThinking, undroppable bool
 	// thought is the size of all reasoning in bytes. thoughts is the number of signed blocks.
 	thought, thoughts int
-	// silent means that no part of the message reaches the provider. Some providers get an empty text in place of such
-	// a message. If this may happen, empty is true as well.
+	// typed means that one of the parts is typed (rule.Facts).
 	typed bool
-	// silent means that the provider sees no part of the message, and empty that some providers get an empty text for
-	// it.
+	// silent means that no part of the message reaches the provider. Some providers may get an empty text in place of
+	// the message. In that case, empty is true as well.
 	silent, empty bool
 	// todo holds the arguments of the last successful call that wrote a todo list.
 	todo json.Value

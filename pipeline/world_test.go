@@ -205,7 +205,8 @@ func (w *world) keepInStore(a frozen.Additions) {
 	}
 }
 
-// countThinking compares the session's sums of thinking and of the tail's parts with a count over all messages.
+// countThinking counts the thinking and the parts of the tail over all messages, and compares the results with the sums
+// that the session keeps.
 func (w *world) countThinking() {
 	w.t.Helper()
 	n := w.session.Len()
@@ -514,7 +515,8 @@ func (w *world) thinking() (valid, invalid []string) {
 	return valid, invalid
 }
 
-// bound returns the message with signed thinking directly after the newest request.
+// bound returns the key of the message directly after the newest request, if it has signed thinking that is bound to
+// this request. Otherwise it returns "".
 func (w *world) bound() string {
 	if len(w.previous) == 0 || len(w.wire) <= len(w.previous) {
 		return ""

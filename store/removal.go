@@ -33,13 +33,14 @@ type RereadRow struct {
 	Tokens  int
 }
 
-// The query adds a reread to the pass and the rule that first removed the content, if that pass is recent enough.
+// The query adds a reread to the removal that first removed the content. The removal is given by its pass and its rule.
+// If its pass is too old, the query does nothing.
 //
 //go:embed query/reread.sql
 var rereadSQL string
 
-// insertRemovals stores what a pass has removed. It also adds rereads to the removals of earlier passes, but not to
-// those before the pass since.
+// insertRemovals stores what a pass has removed. It also adds the rereads to the removals of earlier passes. A reread is
+// ignored if its content was removed before the pass with the number `since`.
 func insertRemovals(tx *database.Tx, key Key, pass PassRow, removals []RemovalRow, rereads []RereadRow, since int) error {
 	for _, r := range rereads {
 		if _, err := tx.Exec(rereadSQL, key.Harness, key.Session, r.Tag, r.Ordinal, r.Tokens, since, RuleSummaries); err != nil {

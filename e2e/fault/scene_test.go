@@ -98,8 +98,8 @@ func (s *scene) install() {
 	must(s.t, os.WriteFile(s.binary, raw, 0o700))
 }
 
-// be sets how the host behaves from its next start on. A shim may start the host at any moment, so be replaces the file
-// at once, by a rename.
+// The method `be` sets how the host behaves from its next start on. A shim may start the host at any moment, so `be`
+// replaces the file at once, by renaming another one.
 func (s *scene) be(behaviour string) {
 	s.t.Helper()
 	next := s.behaviour() + ".next"
@@ -293,8 +293,8 @@ func (s *scene) heard() (notices []string) {
 	return slices.Clone(s.notices)
 }
 
-// told waits for the notice, because OpenCode sends it over another connection than the answer. If the notice reports
-// no trouble, OpenCode shows it only six seconds after the one before.
+// told waits until the notice has arrived, because OpenCode does not send it over the same connection as the answer. If
+// a notice reports no trouble, OpenCode shows it at least six seconds after the previous notice.
 func (s *scene) told(causes ...string) {
 	s.t.Helper()
 	var notices []string

@@ -226,7 +226,7 @@ export function before(chain: Chain, i: number): bigint {
   return i === 0 ? chain.start : chain.blocks[i - 1]!.digest
 }
 
-/** For each block of an answer to the request: the digest to which the block is bound. */
+/** Returns, for each block of an answer to the request, the digest to which the block is bound. */
 export function bindings(chain: Chain, answer: readonly Block[]): bigint[] {
   let last = chain.blocks.at(-1)?.digest ?? chain.start
   return answer.map((block) => {
@@ -236,7 +236,7 @@ export function bindings(chain: Chain, answer: readonly Block[]): bigint[] {
   })
 }
 
-/** The number of equal blocks at the start of two requests. If their system prompts differ, -1. */
+/** Returns how many blocks at the start of two requests are equal, or -1 if the system prompts differ. */
 export function shared(a: Chain, b: Chain): number {
   if (a.start !== b.start) return -1
   let n = 0

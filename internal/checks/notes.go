@@ -109,8 +109,8 @@ func (t *Tester) TestNotes(ctx context.Context, directory, identity string) erro
 	return err
 }
 
-// An attempt is a note that was tested. since is the time of the note's newest change, so a changed note counts as
-// untested.
+// An attempt is a note that was tested. The field since is the time of the note's newest change, so a changed note
+// counts as untested.
 type attempt struct{ note, since int64 }
 
 func (t *Tester) due(waiting []memories.Waiting) (due []memories.Waiting) {

@@ -237,8 +237,8 @@ func (c *checker) completeEmbedding(e *schema.Embedding) {
 	e.Provider = schema.EmbeddingOff
 }
 
-// checkLowMark ignores a low mark that is not below the high mark of each model. Otherwise, a bust would free
-// nothing, and the next request would bust again.
+// checkLowMark ignores a low mark unless it is below the high marks of all models. Otherwise a bust would free nothing,
+// and the next request would bust again.
 func (c *checker) checkLowMark(cfg *schema.Config) {
 	high := cfg.ExecuteThresholdPercentage
 	for _, model := range slices.Sorted(maps.Keys(high)) {
@@ -258,7 +258,7 @@ func (c *checker) checkLowMark(cfg *schema.Config) {
 	}
 }
 
-// Without tasks, the dreamer's runs would do nothing, and nobody would see why.
+// checkTasks warns if the dreamer has no tasks. Its runs would do nothing, and nobody would see why.
 func (c *checker) checkTasks(cfg *schema.Config) {
 	if cfg.Dreamer.Disable || len(cfg.Dreamer.Tasks) > 0 {
 		return

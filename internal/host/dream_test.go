@@ -458,7 +458,7 @@ func TestDreamBeginsAnewAfterADamagedAccount(t *testing.T) {
 	p.wantEnd(3, true)
 }
 
-// A machine that sleeps during a run loses the run's lease. After it wakes up, the run continues.
+// A machine that sleeps during a run loses the run's lease. When it wakes up, the run must continue.
 func TestDreamSurvivesALostLease(t *testing.T) {
 	p := newPausing(t)
 	p.stopAt, p.goOn = 2, make(chan bool)
@@ -507,8 +507,8 @@ func TestDreamLeavesOutATaskThatKillsTheHost(t *testing.T) {
 	}
 }
 
-// The user must switch on the task maintain-docs. The task writes a diff, which only the user applies. If all paths
-// in the documents exist, the task asks no model.
+// The task maintain-docs is off until the user switches it on. The task only writes a diff, which the user may apply.
+// If all paths in the documents exist, the task asks no model.
 func TestDreamProposesCorrectionsOfDocuments(t *testing.T) {
 	text := "# Structure\n\n- `src/util.go`: helpers\n- `lib/a.go` stays\n<!-- mc:protected START -->\n- `src/util.go` is mine\n<!-- mc:protected END -->\n- tools/pack.sh packs\n"
 	asked := 0

@@ -133,7 +133,7 @@ func TestACompactionByTheHarnessSaysNothingAboutTheSession(t *testing.T) {
 	}
 }
 
-// If the provider answers, the prompt fits, and no space needs to be freed.
+// An answer of the provider shows that the prompt fitted. The overflow is then over, and no space needs to be freed.
 func TestAnAnswerEndsTheOverflow(t *testing.T) {
 	h := turn(t)
 	h.refuse("a9", 80_000)

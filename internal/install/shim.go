@@ -255,7 +255,7 @@ func isSameFile(a, b string) bool {
 type ShimProblem struct {
 	Problem string
 	IsFatal bool
-	// Program is the program that the plugin starts, if it is not this one.
+	// Program is the program that the plugin starts. It is empty if this is the running program.
 	Program string
 }
 
@@ -310,7 +310,8 @@ func (p Place) RenewShim(s Shim) error {
 
 var npmSpec = regexp.MustCompile(`^(@[a-z0-9._~-]+/)?[a-z0-9_~-][a-z0-9._~-]*(@.+)?$`)
 
-// An existing file or directory becomes an absolute path; any other name is an npm package.
+// PluginSpec returns the spec of the plugin that the user has named. A name of an existing file or directory becomes an
+// absolute path. Any other name, unless it is a file URL, is the name of an npm package.
 func (p Place) PluginSpec(named string) (string, error) {
 	_, err := os.Stat(named)
 	if err == nil {

@@ -14,7 +14,7 @@ import (
 
 // The session runs without magicctx. Its messages have T tokens each, and the window has 10 T. A token of a prompt
 // costs $1, and a token of an answer $2. The first ten requests cost T + 2T + ... + 10T = 55T. The eleventh does not
-// fit, so OpenCode compacts. It keeps a quarter of the window, which are two messages. It summarises the other nine,
+// fit, so OpenCode compacts. It keeps a quarter of the window, which holds two messages. It summarises the other nine,
 // which costs 9T, and $2 for each token of the summary. Then it sends the summary with the two messages. The next
 // prompt that does not fit has the summary and nine messages.
 func TestHarnessAloneCompacts(t *testing.T) {

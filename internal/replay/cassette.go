@@ -81,7 +81,7 @@ type cassette struct {
 	// the questions whose answers the replay has not reached yet.
 	working int
 	waiting map[*take]context.Context
-	// Each change of working or waiting closes changed and replaces it.
+	// changed is closed and replaced whenever working or waiting changes.
 	changed chan struct{}
 	// missed lists the questions that the trace does not contain.
 	asked  int
@@ -195,7 +195,8 @@ func (c *cassette) settle(ctx context.Context) error {
 	}
 }
 
-// untilQuiet returns nil if no background job can continue, or a channel that the next change closes.
+// untilQuiet returns nil if no background job can continue. Otherwise it returns a channel that is closed at the next
+// change.
 func (c *cassette) untilQuiet() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -222,7 +223,8 @@ func (c *cassette) unasked() (all []*take) {
 	return all
 }
 
-// newMissed returns the questions since the last call that the trace does not contain.
+// newMissed returns the questions that the trace does not contain and that the host has asked since the last call of
+// newMissed.
 func (c *cassette) newMissed() []MissedRun {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -304,8 +304,8 @@ func (h *Historian) prospect(ctx context.Context, key store.Key) (*prospect, err
 	}, w.throttle, w.halvings}, nil
 }
 
-// run returns the run that should begin (history.Trigger), or nil. limit is the smallest prompt limit of the
-// models that may be asked, in tokens.
+// run plans the run that should begin now (history.Trigger), or returns nil if no run should begin. limit is the
+// smallest prompt limit of the models that may be asked, in tokens.
 func (o *prospect) run(key store.Key, limit int) (*run, error) {
 	t := history.Trigger(o.trigger)
 	if !t.Runs {
@@ -438,7 +438,7 @@ func (p *run) hasTime() bool {
 	return p.grant.Way == history.ByModel && p.facts.usage < p.facts.threshold
 }
 
-// No user waits for the write, and the result has cost money, so finishTimeout is long.
+// finishTimeout is long, because no user waits for this write, and the result has cost money.
 const finishTimeout = 30 * time.Second
 
 func (h *Historian) publishHistory(ctx context.Context, s *session.Session, p *run, result historian.Result) error {

@@ -25,7 +25,7 @@ type Live struct {
 	Choice    Choice
 	// Page, if not nil, covers the screen with a text.
 	Page *TextPage
-	// News are the events of the newest answer, each in a line for a screen reader.
+	// News are the events of the newest answer. A screen reader reads them, so each event has one line.
 	News []string
 	// requests lists the requests of each session that the view has seen, the newest last. The first one may have begun
 	// before the view did.

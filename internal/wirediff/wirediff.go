@@ -22,11 +22,10 @@ import (
 )
 
 const (
+	// maxChanges bounds the pieces of one request, and maxText the bytes of a text.
+	maxChanges, maxText = 200, 16 << 10
 	// maxRead bounds the messages that are read for one request, in bytes. If the messages are longer, a page shows
 	// only a part of the changes.
-	maxChanges, maxText = 200, 16 << 10
-	// maxRead bounds the messages that are read for one request, in bytes. If a request could change more, a
-	// page shows only a part.
 	maxRead = 128 << 20
 )
 

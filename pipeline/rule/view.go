@@ -38,7 +38,8 @@ type Goal struct {
 	Measured bool
 }
 
-// In an emergency, the rules free space only down to the ceiling.
+// The method `of` returns how many tokens have to be freed on this occasion. In an emergency, the rules free space only
+// down to the ceiling, and not down to the target.
 func (g Goal) of(o Occasion) int {
 	if o == Emergency {
 		return g.Current - max(g.Target, g.Ceiling)
@@ -123,9 +124,10 @@ type Facts struct {
 }
 
 type Knobs struct {
-	// ProtectedTags is the number of newest active units whose drop has to wait. Other rules use it as the age in tags.
+	// ProtectedTags is the number of newest active units that are protected, so their drops have to wait. Other rules
+	// use the same number as an age in tags, from which content counts as old.
 	ProtectedTags int
-	// ReasoningAge is the age in tags from which reasoning is left out.
+	// ReasoningAge is an age in tags. Reasoning that has reached this age is left out.
 	ReasoningAge int
 	// DropsStaleReduceCalls means that the provider still accepts an answer after the host has removed its call of
 	// ctx_reduce.
@@ -200,8 +202,8 @@ func (v View) isKept(tag int) bool {
 	return u != nil && u.Kept != 0
 }
 
-// unread returns the arcs whose results the model has not read. ProtectedTags does not always protect them, because
-// reverted units may have higher tags.
+// unread returns the arcs whose results the model has not read. ProtectedTags does not always protect them: reverted
+// units may have higher tags, and then count as newer.
 func (v View) unread() map[int]bool {
 	if m := v.unanswered(); m != nil {
 		return setOf(v.arcsOf(m))
@@ -222,17 +224,18 @@ func (v View) unanswered() *Message {
 	return &v.Messages[i]
 }
 
-// separating returns the tool arcs of the step directly before the newest step, in the same turn. These arcs become
-// skeletons, so that a result stays between the two steps. Otherwise, a provider that joins consecutive assistant
-// messages would see the text of the older step before the thinking of the newest step, and refuse the request.
+// separating returns the tool arcs that have to become skeletons, because they separate two steps of the same turn.
+// Usually these are the arcs of the step directly before the newest step. Some providers join consecutive assistant
+// messages. Without a result between the two steps, such a provider would see the text of the older step before the
+// thinking of the newest step, and refuse the request.
 //
-// The provider joins an answer without calls with the step after it, so this answer belongs to the newest step. If the
-// answer is the last message, it counts as a step, because the model may continue with signed thinking and calls.
+// An answer without calls is joined with the step after it, so it belongs to that step. If such an answer is the last
+// message, it counts as a step of its own, because the model may go on with signed thinking and calls.
 //
 // separating returns nothing if the newest step has no signed thinking, or if it has no calls and the user has answered
-// it. One exception: the newest step has no thinking, but an older step of the turn has calls and thinking. In that
-// case, separating returns the arcs of the newest step. Without them, the older step would be the last step with calls,
-// and the provider would require its thinking. lastCalls handles a turn that ends with calls.
+// it. There is one exception: if the newest step has no thinking, but an older step of the turn has calls and thinking,
+// separating returns the arcs of the newest step. Without these arcs, the older step would be the last step with calls,
+// and the provider would require its thinking. If a turn ends with calls, lastCalls takes care of them.
 func (v View) separating() map[int]bool {
 	newest := v.NewestAnswer()
 	if newest < 0 || len(v.arcsOf(&v.Messages[newest])) == 0 && v.unanswered() == nil {

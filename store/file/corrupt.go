@@ -18,7 +18,8 @@ import (
 
 // moveAside renames the database and its sidecars to a name with the current time (Unix ms), for example
 // magicctx.db.corrupt-1700000000000, and returns that name. The sidecars keep their suffixes, so that SQLite can still
-// open the files together. They are moved first, because SQLite deletes a write-ahead log without a database.
+// open the files together. They must be moved first, because SQLite deletes a write-ahead log whose database is
+// missing.
 func moveAside(path string, now int64) (string, error) {
 	moved := path + ".corrupt-" + strconv.FormatInt(now, 10)
 	for exists(moved) || exists(moved+"-wal") {

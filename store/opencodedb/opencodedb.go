@@ -29,7 +29,7 @@ var (
 	ErrTooLarge = errors.New("the message has more than 64 MiB")
 	// ErrBusy: another program kept the database locked. A later attempt may succeed.
 	ErrBusy = errors.New("another program keeps it locked; try again in a moment")
-	// ErrForeign: the file is not a database, or lacks tables of the OpenCode that this program knows.
+	// ErrForeign: the file is not a database, or it lacks tables that the known versions of OpenCode have.
 	ErrForeign = errors.New("it is no database of OpenCode 1.18 or 2")
 )
 
@@ -78,7 +78,8 @@ func Read(ctx context.Context, path string, read func(*DB) error) error {
 //go:embed query/missing.sql
 var missingSQL string
 
-// checkColumns fails if the database has the tables of neither version.
+// checkColumns fails if the database lacks something that this package reads, both for version 1 and for version 2 of
+// OpenCode.
 func (db *DB) checkColumns() error {
 	err := file.Scan(db.conn, missingSQL, func(s *sqlite3.Stmt) {
 		version := s.ColumnInt(0)

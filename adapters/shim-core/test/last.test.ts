@@ -27,7 +27,10 @@ const user = (id: string, ...parts: Part[]): Message => ({ info: { id, role: "us
 const tag = (path: string): PatchOp => ({ op: "prepend", path: `${path}/text`, value: "§1§ " })
 const dropped = (path: string): PatchOp => ({ op: "replace", path: `${path}/text`, value: "[dropped §2§]" })
 
-/** Applies `edits` to the array `before`. Then runs a pass without an answer over `now`, and returns its wire. */
+/**
+ * Applies `edits` to the array `before`. Then plays a pass over the array `now` that the host does not answer, and
+ * returns the wire of this pass.
+ */
 function reapplied(before: Message[], edits: Record<string, Patch>, now: Message[], condense = false): { texts: string[][]; unfit: number | undefined } {
   const applier = new MutationApplier(key)
   const last = condense ? lastOf(before).condensed() : lastOf(before)

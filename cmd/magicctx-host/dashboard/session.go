@@ -40,8 +40,8 @@ type sessionPage struct {
 	// Busts are the newest requests that changed the cached prefix, newest first. More counts the older requests.
 	Busts []bust `json:"busts"`
 	More  int    `json:"more"`
-	// Kept lists the pieces that the user keeps. It is null if no host knows the session, because then nobody could
-	// carry out a change.
+	// Kept lists the pieces that the user keeps. It is null if no host knows the session. The user then cannot
+	// keep anything, because only a host can store it.
 	Kept []keptPiece `json:"kept"`
 	// Oldest first.
 	Summaries []chronicle.Compartment `json:"summaries"`
@@ -188,7 +188,8 @@ func (p *pages) session(r *http.Request) (sessionPage, error) {
 	return out, nil
 }
 
-// The host's list of all sessions contains no panels, to stay small. panelOf then builds the panel from the status.
+// panelOf returns the panel of a session. The host's list of all sessions contains no panels, to stay small. In that
+// case, panelOf builds the panel from the status.
 func panelOf(st schema.SessionStatus) *schema.Panel {
 	if st.Panel != nil {
 		return st.Panel

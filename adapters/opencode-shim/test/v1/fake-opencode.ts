@@ -94,7 +94,7 @@ export async function load(t: TestContext, answer: Partial<InitializeResult> = {
   return { opencode, hooks, directory, received }
 }
 
-/** Calls the hook that OpenCode calls before a request of the model. */
+/** Calls the hook that OpenCode calls before each request to the model. */
 export async function pass(hooks: Hooks, messages: Message[]): Promise<Message[]> {
   await hooks["experimental.chat.messages.transform"]!({}, { messages })
   return messages

@@ -177,7 +177,7 @@ class Half {
     }
   }
 
-  /** If this version of OpenCode has no dialogs with choices, the result is undefined. */
+  /** OpenCode's dialogs. Undefined if this version of OpenCode has no dialogs with choices. */
   private get dialogs(): Dialogs | undefined {
     const { solid, stack } = this
     const { dialog } = this.ctx.ui
@@ -193,7 +193,7 @@ class Half {
     })
   }
 
-  /** Returns false if this version of OpenCode has no dialogs. */
+  /** Shows a text in a dialog. Returns false if this version of OpenCode has no dialogs. */
   private dialog(title: string, message: string): boolean {
     const { ctx, solid, stack } = this
     for (const show of [() => showText(stack, solid!, title, message), () => void ctx.ui.dialog!.alert({ title, message }).catch(() => {})]) {
