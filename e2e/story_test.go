@@ -46,7 +46,7 @@ var drops = []drop{
 
 // percentAt is the pressure that the provider reports for a step. In the last steps of the first two turns, the
 // pressure is between the execute threshold and the force level. So a bust is due, but waits for the end of the turn.
-// From the next turn on, the pressure is low, as if the drop had been large. In fact it is small.
+// From the next turn on, the pressure is low, as if the drop had been large. In fact, the drop is small.
 func (s *story) percentAt(step int) int {
 	for _, next := range s.first[1:] {
 		if step >= next-4 && step < next {

@@ -275,7 +275,7 @@ const unfitPercent = 110
 // If a pass has to withhold outputs to make a request fit, it aims for this share of the limit.
 const fitShare = 0.9
 
-// setupAfter returns the setup after a hard pass. Usually it counts up Preamble, which makes all bound thinking
+// setupAfter returns the setup after a hard pass. Usually it increments Preamble, which makes all bound thinking
 // invalid. This costs nothing, because almost every hard pass changes the system prompt, the tools, the model or the
 // head, and so makes the thinking invalid anyway. A pause alone is the exception: the provider has lost the prefix, but
 // the thinking is still valid. So Preamble stays the same.

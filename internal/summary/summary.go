@@ -188,7 +188,7 @@ func (h *Historian) Feature() pass.Feature {
 // Runs returns the number of runs that are running or about to begin.
 func (h *Historian) Runs() int { return int(h.summarising.Load()) }
 
-// A run is a planned or running run of the historian.
+// A run describes one run of the historian. It is created when the run is planned, so the run may not have begun yet.
 type run struct {
 	key     store.Key
 	holder  string

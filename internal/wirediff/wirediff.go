@@ -45,7 +45,7 @@ type Change struct {
 	Message int    `json:"message,omitzero"`
 	Name    string `json:"name"` // for example "§12§ read src/main.go"
 	Why     string `json:"why"`
-	// Freed is the number of tokens that the change frees, for example "3.1k". It is empty if the number is unknown.
+	// Freed is the number of tokens that the change frees, for example "3.1k". It is empty if the change frees nothing.
 	Freed  string `json:"freed,omitzero"`
 	Before Text   `json:"before"`
 	After  Text   `json:"after"`

@@ -204,8 +204,8 @@ const missingUnits = `
 	FROM unit_sums AS s
 	WHERE s.units > (SELECT count(*) FROM units AS u WHERE u.harness = s.harness AND u.session_id = s.session_id)`
 
-// Explain wraps an error of SQLite in the error of this package for which callers test. If the error means damage, the
-// next start checks the database.
+// Explain wraps an error of SQLite in one of this package's errors, so that callers can test for it. If the error means
+// damage, the next start checks the database.
 //
 // A duplicate row means damage too. The host looks for a row before it adds one, so if SQLite refuses the row as a
 // duplicate, an index contains a row that its table lacks. But after Open has found the whole database sound, a

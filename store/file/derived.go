@@ -9,7 +9,7 @@ import (
 // These functions are for packages with other SQLite files, for example the index of messages. Such a file can be
 // rebuilt from other data, so it needs neither migrations nor copies.
 
-// Classify wraps an error of SQLite in the error of this package for which callers test.
+// Classify wraps an error of SQLite in one of this package's errors, so that callers can test for it.
 func Classify(ctx context.Context, err error) error { return explain(ctx, err) }
 
 // IsDamage reports whether an error means that a file is a damaged database, or no database at all.

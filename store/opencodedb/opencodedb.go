@@ -38,7 +38,7 @@ type DB struct {
 	conn *sqlite3.Conn
 	// prepared holds prepared statements by their SQL text, because preparing a statement takes longer than running it.
 	prepared map[string]*sqlite3.Stmt
-	// missing lists the tables and columns that the database lacks, for each version of OpenCode. Version 2 does not
+	// missing lists the columns that the database lacks, for each version of OpenCode. Version 2 does not
 	// remove the tables of version 1, so a database may suit both versions.
 	missing map[int][]string
 }

@@ -36,7 +36,7 @@ type run struct {
 	Tokens string `json:"tokens"`
 	Money  string `json:"money"`
 	// Undoes is the number of the run for POST /api/undo, which takes back what the run changed in the memories. It is
-	// 0 if the run changed nothing.
+	// 0 if there is nothing to take back.
 	Undoes  int    `json:"undoes"`
 	Project string `json:"project"`
 }
