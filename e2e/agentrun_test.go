@@ -324,7 +324,8 @@ func (w *world) removesOrphans(o *agent.OpenCode, session string) {
 		}
 		return created.ID
 	}
-	// No operating system has a process with the number 2147483647.
+	// These titles name a process that cannot exist, because no operating system gives a process the number 2147483647.
+	// So the session looks like one that a killed plugin has left behind.
 	orphan := create(opencodetest.NewSession{Title: "magicctx: history 1-4 (process 2147483647)", ParentID: session})
 	mine := create(opencodetest.NewSession{Title: "magicctx: mine (process 2147483647)"})
 	child := create(opencodetest.NewSession{Title: "magicctx: mine", ParentID: session})

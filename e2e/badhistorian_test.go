@@ -29,7 +29,7 @@ type badHistorian struct {
 
 const slowness = 2 * time.Second
 
-// The test does not wait for the silent historian's answer.
+// silence is the name of the historian that never answers. The test does not wait for its answer.
 const silence = "silence"
 
 const endlessLoop = "endless loop"

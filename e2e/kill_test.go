@@ -108,7 +108,7 @@ type order struct {
 
 func newKiller(w *world, requests int) *killer {
 	k := &killer{w: w, random: rand.New(rand.NewPCG(*killSeed, 0)), orders: make(chan order, kills), doomed: map[int]time.Duration{}}
-	// Two kills never come in neighbouring steps.
+	// Only every second request can be doomed, so two kills never come in neighbouring steps.
 	for _, slot := range k.random.Perm(requests / 2)[:kills] {
 		k.doomed[2*slot] = time.Duration(k.random.Int64N(int64(killWindow)))
 	}

@@ -143,7 +143,8 @@ func decidesLikeOpenCode1(t *testing.T, codec transcript.Codec) {
 	})
 }
 
-// A journal leaves out names that differ between harnesses.
+// A journal holds the results of a pass that must be equal in all harnesses. It leaves out names that differ between
+// them.
 type journal struct {
 	Units    []frozen.Unit
 	Decision Decision

@@ -75,7 +75,7 @@ func (r *reservation) shrink(n int) {
 	r.bytes -= n
 }
 
-// A second release does nothing.
+// release gives back all bytes of the reservation. If it is called again, it does nothing.
 func (r *reservation) release() {
 	if r != nil {
 		r.shrink(r.bytes)

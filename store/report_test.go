@@ -52,7 +52,7 @@ func TestBustsAreCountedByCause(t *testing.T) {
 	same(t, "busts", report(t, s, key).BustCauses, []schema.CauseCount{{Cause: "model", Count: 3}, {Cause: "flush", Count: 2}, {Cause: "threshold", Count: 2}})
 }
 
-// Triggers maintain the sums.
+// Triggers keep the sums up to date. The sums must always equal a fresh count of all rows.
 func TestSumsEqualAFreshCount(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	sessions := 0

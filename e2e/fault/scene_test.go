@@ -83,7 +83,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// The model's script has no answers for a historian.
+// configure switches the historian off, because the model's script has no answers for it.
 func (s *scene) configure() {
 	s.t.Helper()
 	ms := deadline.Milliseconds()

@@ -88,7 +88,7 @@ func (s *scene) storeFaults() {
 	})
 }
 
-// doctor finds the damage before a prompt does.
+// isDamaged checks that doctor finds the damage, before a prompt makes the host find it.
 func (s *scene) isDamaged() {
 	s.t.Helper()
 	for _, f := range s.findings() {

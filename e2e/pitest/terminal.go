@@ -75,7 +75,7 @@ func (t *Terminal) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// The key "\r" sends a prompt.
+// Type types keys as the user would. For example, "\r" is the key that sends a prompt.
 func (t *Terminal) Type(keys string) error {
 	_, err := io.WriteString(t.stdin, keys)
 	return err

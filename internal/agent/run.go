@@ -198,7 +198,7 @@ func (r *Runner) runOn(ctx context.Context, c client.Client, p schema.AgentRunPa
 	return o.result, o.err
 }
 
-// An old shim may not know the method agent/run.
+// isUnknownMethod reports whether the shim is so old that it does not know agent/run.
 func isUnknownMethod(err error) bool {
 	var answered interface{ IsUnknownMethod() bool }
 	return errors.As(err, &answered) && answered.IsUnknownMethod()

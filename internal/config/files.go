@@ -22,7 +22,7 @@ const (
 	referenceName = "magic-context"
 )
 
-// A repository may contain a huge file under our name.
+// maxFileBytes bounds the size of a settings file, because a repository may contain a huge file under our name.
 const maxFileBytes = 256 << 10
 
 func (l *loader) userFiles(harness schema.Harness) []string {

@@ -142,7 +142,7 @@ func (r rules) setDefault(into reflect.Value) {
 	}
 }
 
-// A default must satisfy its own rules.
+// parse reads the text of a default. It panics if the default breaks the field's own rules.
 func (r rules) parse(text string, t reflect.Type) reflect.Value {
 	var raw any = text
 	switch t.Kind() {

@@ -85,7 +85,7 @@ func (lv *level) line(at path) int {
 	return 0
 }
 
-// Terminals turn file:line into a link.
+// place returns the place of a key as file:line, because many terminals turn this form into a link.
 func (lv *level) place(at path) string {
 	if line := lv.line(at); line > 0 {
 		return fmt.Sprintf("%s:%d", lv.file, line)

@@ -231,7 +231,7 @@ func (d *Dreamer) rest(ctx context.Context, cfg schema.Config, project string, s
 	return nil
 }
 
-// The project of the returned session may be unknown.
+// session returns the row of a session. Its project may be unknown.
 func (d *Dreamer) session(ctx context.Context, key store.Key, directory string) (store.SessionRow, error) {
 	d.Sessions.FindProject(ctx, directory)
 	s, err := d.Sessions.Lock(ctx, key)
@@ -249,7 +249,7 @@ func (d *Dreamer) session(ctx context.Context, key store.Key, directory string) 
 	return row, nil
 }
 
-// If r is nil, the run has ended.
+// set records that r is the running run of a project. If r is nil, the project's run has ended.
 func (d *Dreamer) set(project string, r *run) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

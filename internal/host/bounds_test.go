@@ -133,7 +133,7 @@ func columnsOf(t *testing.T, h *harness, table string) []column {
 	return all
 }
 
-// The test opens the database as another program would.
+// database opens the database directly, as another program would.
 func (h *harness) database() *sql.DB {
 	h.t.Helper()
 	db, err := driver.Open(filepath.Join(h.dir, "magicctx.db"))

@@ -119,7 +119,7 @@ func TestDreamMergesAndIsUndone(t *testing.T) {
 	}
 }
 
-// The changes wait for the next bust.
+// The dreamer changes memories in the head, but this must not cause a bust. The changes wait for the next bust.
 func TestDreamBustsNothing(t *testing.T) {
 	h := dreaming(t, merging("1,2", oneRule), helpersA, helpersB, wrapper)
 	h.tool("a1", "one", "stop", 1000)
@@ -605,7 +605,7 @@ func TestDreamIsSeenAndCancelled(t *testing.T) {
 	}
 }
 
-// Schedules are in the machine's zone.
+// at returns a time in the machine's time zone, because schedules use this zone.
 func at(days, hour, minute int) time.Time {
 	return time.Date(2026, 11, 16+days, hour, minute, 0, 0, time.Local)
 }

@@ -83,7 +83,8 @@ func (s *Standby) tidy(ctx context.Context) error {
 	})
 }
 
-// Between two steps, the store may be closed.
+// tidyStep runs one step of the tidying, and pauses after it. It asks for the host each time, because the store may be
+// closed between two steps.
 func (s *Standby) tidyStep(ctx context.Context, step func(*Host) error) error {
 	h, release, err := s.Current(ctx)
 	if err != nil {

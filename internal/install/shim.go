@@ -38,7 +38,8 @@ const (
 	hostRecord   = "host.json"
 )
 
-// The plugin reads the host record before each start of a host, so a new installation also repairs a running harness.
+// A hostOf is the content of the host record, which names the program to start. The plugin reads the record before each
+// start of a host, so a new installation also repairs a harness that is already running.
 type hostOf struct {
 	Host string `json:"host"`
 }

@@ -101,7 +101,8 @@ func TestInstallingAgainRepairsTheShim(t *testing.T) {
 	}
 }
 
-// Project files may be committed.
+// An installation for a project must write no path of this machine into the project's files, because they may be
+// committed.
 func TestProjectInstallNamesNoPathOfTheMachine(t *testing.T) {
 	for _, configuration := range []string{"opencode.json", ".opencode/opencode.jsonc"} {
 		t.Run(configuration, func(t *testing.T) {
@@ -220,7 +221,7 @@ func TestLoaderOfAProjectLeadsToThePlugin(t *testing.T) {
 	}
 }
 
-// A loader that somebody has edited stays, too.
+// An uninstallation keeps files that another installation uses. It also keeps a loader that somebody has edited.
 func TestUninstallKeepsFilesThatOthersUse(t *testing.T) {
 	h := newHome(t)
 	h.Plugin, h.Shim = "", h.carried()
@@ -262,7 +263,8 @@ func TestHostileCloneLoaderFollowsNoLink(t *testing.T) {
 	}
 }
 
-// npx and `go run` may soon delete the program.
+// The program may run from the cache of npx or `go run`, which may soon delete it. The installation must then copy the
+// program.
 func TestProgramInACacheIsCopied(t *testing.T) {
 	h := newHome(t)
 	h.Plugin = ""
@@ -285,7 +287,8 @@ func TestProgramInACacheIsCopied(t *testing.T) {
 	}
 }
 
-// A program is larger than any configuration.
+// The program is larger than any configuration file may be. The installation must still find out whether the copy is up
+// to date.
 func TestCopyOfALargeProgramIsKnownAgain(t *testing.T) {
 	h := newHome(t)
 	h.Plugin = ""

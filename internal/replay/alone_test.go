@@ -56,7 +56,7 @@ func TestHarnessAloneCompacts(t *testing.T) {
 	if send(); a.compactions != 0 || a.from != 0 {
 		t.Errorf("after a revert: %d compactions, %d messages summarised", a.compactions, a.from)
 	}
-	// Pi keeps more, so it has nothing to summarise here.
+	// Pi keeps more messages than OpenCode, so it has nothing to summarise here.
 	pi := &alone{of: transcript.CompactionVocabulary{LeastKept: 20_000, MostKept: 20_000}}
 	for len(p.messages) < 11 {
 		send()

@@ -121,7 +121,7 @@ func (h *Historian) Running(key store.Key) *schema.HistoryRun {
 	return &schema.HistoryRun{Kind: e.kind, Since: e.started, Start: e.scope.Start, End: e.scope.End, Done: int(e.done.Load())}
 }
 
-// A refusal is also an answer, not an error.
+// commandAnswer returns the answer to a command. A refused command also has an answer: the reason, as a warning.
 func commandAnswer(variant, message string, err error) (schema.CommandExecuteResult, error) {
 	var refused refusedCommand
 	switch {

@@ -80,7 +80,7 @@ type Read func(ctx context.Context, s rawhistory.Session, start, end int, yield 
 
 var errTooMuch = errors.New("the messages are too long: only the first 128 MB of them are compared")
 
-// Of returns the difference that a request has made.
+// Of returns the changes that a request has made to the conversation.
 func Of(ctx context.Context, r Request, read Read) (Diff, error) {
 	d := Diff{Changes: []Change{}}
 	d.Changes = append(d.Changes, r.summarised()...)

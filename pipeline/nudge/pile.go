@@ -41,7 +41,7 @@ func Measure(state *frozen.Overlay, protected int) Pile {
 	return p
 }
 
-// 0 means that all units are protected.
+// protectedFrom returns the tag of the oldest protected unit. It returns 0 if all units are protected.
 func protectedFrom(state *frozen.Overlay, n int) int {
 	for u := range state.UnitsFromNewest() {
 		if u.Active() {

@@ -171,7 +171,7 @@ func (n *node) remove(i int) {
 	}
 }
 
-// join does not decode the two strings.
+// join joins two JSON strings. It does not decode them, because removing the quotes between them is enough.
 func (n *node) join(v json.Value, inFront bool) error {
 	before, after := bytes.TrimSpace(n.raw), bytes.TrimSpace(v)
 	if inFront {

@@ -69,7 +69,8 @@ func (f found) isEnclosed() bool {
 
 func endsSentence(r rune) bool { return r == 0 || in(r, sentenceEnds) || in(r, closers) }
 
-// "not just this" does not mean "not this".
+// isNegated reports whether a negation stands before the word. Such a word must stay: "not just this" does not mean
+// "not this".
 func isNegated(before []byte) bool {
 	for _, word := range []string{"not", "cannot", "never"} {
 		if hasFoldSuffix(before, word) && !isWordRune(lastRune(before[:len(before)-len(word)])) {
@@ -81,7 +82,7 @@ func isNegated(before []byte) bool {
 
 func in(r rune, set string) bool { return r != 0 && strings.ContainsRune(set, r) }
 
-// out does not end in a blank.
+// startsLine reports whether the next word begins a line. The caller has removed the blanks at the end of out.
 func startsLine(out []byte) bool { return len(out) == 0 || isLineEnd(lastRune(out)) }
 
 func isEndOfLine(s string, i int) bool { return i == len(s) || isLineEnd(firstRune(s[i:])) }

@@ -182,7 +182,7 @@ func TestRefuseRealRecognisesEveryPath(t *testing.T) {
 	if err := refuseReal(filepath.Join(root, "elsewhere"), temporary, env); err != nil {
 		t.Error(err)
 	}
-	// The account has a home directory even without an environment.
+	// The operating system knows the user's home directory even if no environment variable names it.
 	account, err := user.Current()
 	must(t, err)
 	accountDir := filepath.Join(account.HomeDir, ".local", "share", "cortexkit", "magic-context")

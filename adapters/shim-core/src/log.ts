@@ -53,7 +53,7 @@ function fileLog(path: string): Log {
       if (size > 0 && size + bytes.length > maxLogBytes) rotate()
       size += writeSync(fd, bytes)
     } catch {
-      // a full disk must not fail a turn
+      // a full disk must not make a turn fail
     }
   }
   const write = (level: string, message: string, fields?: Fields) => {

@@ -85,7 +85,7 @@ type sessionLink struct {
 	Where   string `json:"where"`
 }
 
-// More counts the sessions without a link.
+// More counts the sessions that have no link because the list is too long.
 type sessionLinks struct {
 	Links []sessionLink `json:"links"`
 	More  int           `json:"more"`
@@ -232,7 +232,7 @@ func putAway(journal []store.PassRow, taken map[int][]piece, removals map[int][]
 	return slices.Compact(passes)
 }
 
-// The largest piece of a request is first.
+// piecesOf groups the dropped units by the request that dropped them, the largest unit first.
 func piecesOf(dropped []store.DroppedRow, about map[int]string) map[int][]piece {
 	taken := make(map[int][]piece)
 	for _, d := range dropped {
@@ -342,7 +342,7 @@ func clean(c *chronicle.Compartment) {
 	}
 }
 
-// IsCut means that the text goes on.
+// IsCut means that the text is longer than the page shows.
 type messageText struct {
 	Text  string `json:"text"`
 	IsCut bool   `json:"isCut"`
@@ -363,7 +363,8 @@ func (p *pages) messages(r *http.Request) (m messageText, err error) {
 	return m, err
 }
 
-// A bounded refuses what is too much with errFull.
+// A bounded is a buffer with a limit. It keeps the beginning of a text that is too long, and refuses the rest with
+// errFull.
 type bounded struct {
 	strings.Builder
 	left int

@@ -45,7 +45,8 @@ func (p *pages) settings(r *http.Request) (settingsPage, error) {
 // harnesses are the names of the harnesses that have settings.
 var harnesses = map[schema.Harness]string{schema.HarnessOpenCode: "OpenCode", schema.HarnessOpenCode2: "OpenCode", schema.HarnessPi: "Pi"}
 
-// place returns the place of the settings. harness and directory come from the page, so place checks them first.
+// place turns the harness and the directory from the page into options for package config. The page may send anything,
+// so place checks both first.
 func (p *pages) place(r *http.Request, harness, directory string) (config.Options, error) {
 	o := config.Options{Harness: schema.Harness(harness), Directory: directory}
 	if harnesses[o.Harness] == "" {

@@ -14,7 +14,7 @@ import (
 )
 
 type Options struct {
-	// Without All, a series of uneventful passes is one line.
+	// If All is false, a series of uneventful passes takes only one line.
 	All   bool
 	Color bool
 }

@@ -95,7 +95,7 @@ class Half {
       order,
       slots: {
         sidebar_content: shown((session) => panels.sidebar(session)),
-        // The line stands beside the names of agent and model.
+        // OpenCode shows this line beside the names of the agent and the model.
         session_prompt_right: shown((session) => panels.line(session, ({ brief, line }) => (hasRoom(api.renderer.width) ? line.replace("magicctx ", "") : brief))),
       },
     })

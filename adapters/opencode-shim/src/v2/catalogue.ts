@@ -23,7 +23,7 @@ export class Catalogue {
     if (!model) return {}
     const { limit } = model
     const limits: ModelLimits = { contextTokens: limit?.context ?? 0, inputTokens: limit?.input ?? 0, outputTokens: limit?.output ?? 0 }
-    // Entries with a tier are the prices of long prompts.
+    // A price with a tier applies only to long prompts, so the usual price is the one without a tier.
     const cost = model.cost?.find(({ tier }) => tier === undefined)
     if (cost) limits.price = { fresh: cost.input ?? 0, write: cost.cache?.write ?? 0, read: cost.cache?.read ?? 0, output: cost.output ?? 0 }
     const name = (model.package ?? (await this.provider(ref.providerID))?.package)?.replace(/^[a-z]+:/, "")

@@ -216,7 +216,7 @@ class Half {
   }
 }
 
-/** OpenCode's RPC throws plain objects. */
+/** Returns the message of an error. OpenCode's RPC throws plain objects, which are not instances of Error. */
 function messageOf(err: unknown): string {
   return (err as { message?: string } | undefined)?.message ?? String(err)
 }
