@@ -1,4 +1,4 @@
--- The next ?3 texts that have no vector in the space ?1. A new space starts with the newest ?2 texts.
+-- The next ?3 texts without a vector in the space ?1. A new space begins with the newest ?2 texts.
 SELECT id, session, text, context
 FROM chunks
 WHERE kind = 'text' AND id > coalesce(
