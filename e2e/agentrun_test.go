@@ -36,8 +36,8 @@ const maxOutput = 987
 
 const agentSystem = "You summarise for a test."
 
-// The test runs a hidden agent in the real harness while a turn of the user's session is running. The session must not
-// change. The host runs in the test's process, so the test can call it directly.
+// testAgentRuns runs a hidden agent in the real harness while a turn of the user's session is running. The user's
+// session must not change. The host runs inside the test's process, so that the test can call it directly.
 func testAgentRuns(t *testing.T, h schema.Harness) {
 	needs(t, h)
 	w := newWorldOf(t, h, suite.Root(t), map[string]string{"notes.txt": "the answer is 41\n"})
@@ -144,7 +144,7 @@ func (w *world) serve() servingHost {
 			serving.Go(func() { server.ServeConn(w.ctx, conn) })
 		}
 	})
-	// kill cuts all connections without an answer, as a crash would.
+	// kill cuts all connections without sending an answer, like a crash.
 	kill := sync.OnceFunc(func() {
 		_ = listener.Close()
 		mu.Lock()
@@ -263,7 +263,7 @@ func (a *agents) missesItsDeadline() {
 	a.want("a run without an answer", ask.TimedOut, "", err)
 }
 
-// survivesNoKill checks that a killed host also ends the agent's run in the harness.
+// survivesNoKill checks that the agent's run in the harness ends when the host is killed.
 func (a *agents) survivesNoKill(ours servingHost) {
 	a.w.t.Helper()
 	run, arrived := a.script(mockllm.Step{Hang: true})
@@ -287,8 +287,8 @@ func (a *agents) want(what string, kind ask.Kind, message string, err error) {
 	}
 }
 
-// wantOnly waits until OpenCode has exactly these sessions. In Pi, a hidden agent creates no session, so there is
-// nothing to check.
+// wantOnly waits until OpenCode has exactly these sessions. In Pi, it checks nothing, because a hidden agent creates no
+// session there.
 func (w *world) wantOnly(oc agent.Agent, want ...string) {
 	w.t.Helper()
 	o, ok := oc.(*agent.OpenCode)
@@ -313,8 +313,8 @@ func (w *world) wantOnly(oc agent.Agent, want ...string) {
 	w.t.Errorf("OpenCode has the sessions %q, want %q", got, want)
 }
 
-// A killed OpenCode leaves the child session of its hidden agent behind. removesOrphans checks that the next plugin
-// removes it.
+// If OpenCode is killed, the child session of its hidden agent stays behind. removesOrphans checks that the plugin
+// removes it when it is loaded again.
 func (w *world) removesOrphans(o *agent.OpenCode, session string) {
 	w.t.Helper()
 	create := func(s opencodetest.NewSession) string {
@@ -324,7 +324,8 @@ func (w *world) removesOrphans(o *agent.OpenCode, session string) {
 		}
 		return created.ID
 	}
-	// No operating system has a process with the number 2147483647.
+	// These titles name a process that cannot exist, because no operating system gives a process the number 2147483647.
+	// So the session looks like one that a killed plugin has left behind.
 	orphan := create(opencodetest.NewSession{Title: "magicctx: history 1-4 (process 2147483647)", ParentID: session})
 	mine := create(opencodetest.NewSession{Title: "magicctx: mine (process 2147483647)"})
 	child := create(opencodetest.NewSession{Title: "magicctx: mine", ParentID: session})

@@ -18,16 +18,18 @@ import (
 type badHistorian struct {
 	name   string
 	answer func(chronicle.Range) mockllm.Step
-	// cause is a part of the reason that the status names. If the host accepts the historian's answers, cause is empty.
+	// cause is a part of the reason that the status gives. It is empty if the host accepts the answers of this
+	// historian.
 	cause  string
 	isLate bool
-	// If dependsOnHarness is false, the case runs only with -all: the tests of internal/host also have it.
+	// dependsOnHarness means that this case can turn out differently in each harness. If it is false, the case runs
+	// only with -all, because the tests of internal/host cover it as well.
 	dependsOnHarness bool
 }
 
 const slowness = 2 * time.Second
 
-// The test does not wait for the silent historian's answer.
+// silence is the name of the historian that never answers. The test does not wait for its answer.
 const silence = "silence"
 
 const endlessLoop = "endless loop"
@@ -64,7 +66,7 @@ func tells(text string) func(chronicle.Range) mockllm.Step {
 	}
 }
 
-// halfAnswer ends in the middle, as if the model had reached its limit for output tokens.
+// halfAnswer ends in the middle of an answer, as if the model had reached its limit of output tokens.
 func halfAnswer(r chronicle.Range) mockllm.Step {
 	middle := (r.Start + r.End) / 2
 	first := historiantest.Compartment(chronicle.Range{Start: r.Start, End: middle}, "first")
@@ -88,7 +90,8 @@ func (b badHistorian) turns() int {
 	return 12
 }
 
-// words returns the length of each text in words. With it, the turns of the session fill the window.
+// words returns the length of each text in words. It is chosen so that the turns of the session together fill the
+// window.
 func (b badHistorian) words() int {
 	switch {
 	case b.isLate: // the turns of this session have three steps
@@ -146,7 +149,8 @@ func testBadHistorians(t *testing.T, h schema.Harness) {
 
 func (k *talk) checkMadeBy(bad badHistorian) {
 	k.t.Helper()
-	// A silent historian's requests may end before they reach the provider.
+	// The requests of the silent historian may be aborted before they reach the provider, so the provider may not have
+	// counted them.
 	if k.asked == 0 && bad.name != silence || len(k.rows) == 0 {
 		k.t.Fatalf("the historian was asked %d times, and %d compartments are published", k.asked, len(k.rows))
 	}

@@ -15,7 +15,7 @@ import (
 func TestDream(t *testing.T)   { testDream(t, schema.HarnessOpenCode) }
 func TestPiDream(t *testing.T) { testDream(t, schema.HarnessPi) }
 
-// The dreamer merges two memories. Its request has a limited size and no tools, the next session gets the merged
+// The dreamer merges two memories. Its request must have a limited size and no tools. The next session gets the merged
 // memory, `spend` shows the cost, and one command undoes the run. The user's session must not change.
 func testDream(t *testing.T, h schema.Harness) {
 	suite.OnlyWithAll(t, "the tests of internal/host play the dreamer")

@@ -12,8 +12,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// With a historian, a session can exceed its window several times. The provider must accept every prompt, and each
-// message must be in the prompt or in a summary.
+// With a historian, the messages of a session can be several times as large as its window. The provider must still
+// accept every prompt, and each message must be in the prompt or in a summary.
 func TestLongHistory(t *testing.T) {
 	suite.OnlyWithAll(t, "Pi has this session")
 	testLongHistory(t, schema.HarnessOpenCode)
@@ -76,8 +76,8 @@ func TestLongTurn(t *testing.T) {
 	testLongTurn(t, schema.HarnessOpenCode)
 }
 
-// Each turn is longer than the window. Its older steps must be summarised, and each request must contain the prompt
-// that the model is answering (see checkHistory).
+// Each turn is longer than the window, so its older steps must be summarised while it runs. Each request must still
+// contain the prompt that the model is answering (see checkHistory).
 func testLongTurn(t *testing.T, h schema.Harness) {
 	needs(t, h)
 	t.Parallel()
@@ -108,8 +108,8 @@ func testLongTurn(t *testing.T, h schema.Harness) {
 
 func TestUsersCompaction(t *testing.T) { testUsersCompaction(t, schema.HarnessOpenCode) }
 
-// The user runs the harness's /compact. The harness's summary must replace the removed messages, and the historian must
-// summarise the later messages.
+// The user runs the harness's own /compact. In the history, the harness's summary must stand for the messages that it
+// has removed, and the historian must summarise the messages after them.
 func testUsersCompaction(t *testing.T, h schema.Harness) {
 	needs(t, h)
 	t.Parallel()
@@ -140,8 +140,8 @@ func testUsersCompaction(t *testing.T, h schema.Harness) {
 	k.read()
 
 	filler := slices.IndexFunc(k.rows, func(row chronicle.Compartment) bool { return row.MadeBy == chronicle.ByHarness })
-	// On a busy machine, the historian may already have summarised all removed messages. The harness's summary is then
-	// not needed.
+	// On a busy machine, the historian may have summarised all of these messages before the harness removed them. Then
+	// the history does not need the harness's summary.
 	isNeeded := slices.ContainsFunc(k.rows, func(row chronicle.Compartment) bool { return row.MadeBy != chronicle.ByModel })
 	if isNeeded && (filler < 0 || !strings.Contains(k.rows[filler].Tiers[0], told)) {
 		t.Fatalf("no compartment holds the harness's summary: %+v", k.rows)
@@ -187,7 +187,7 @@ func testUsersCompaction(t *testing.T, h schema.Harness) {
 	checkBusts(t, requests, k.passes)
 }
 
-// A good historian: it writes a compartment for every 12 messages.
+// tellsInParts is a good historian, which writes one compartment for every 12 messages.
 func tellsInParts(r chronicle.Range) mockllm.Step { return tellsInPartsOf("Told")(r) }
 
 func tellsInPartsOf(word string) func(chronicle.Range) mockllm.Step {

@@ -21,12 +21,13 @@ var killSeed = flag.Uint64("killseed", 20261121, "seed of the moments at which t
 const (
 	kills = 10
 
-	// killWindow is the longest time between a request and the kill. A step takes 0.15 s on a quiet machine, so the
-	// kill may come during the answer, the tools, the events or the next pass.
+	// killWindow is the longest time from a request to the kill. On a quiet machine, a step takes 0.15 s. So the kill
+	// may come while the answer arrives, while the tools run, while the events are sent, or during the next pass.
 	killWindow = 300 * time.Millisecond
 )
 
-// The host is killed at random moments and starts again. The provider must receive the same bytes as without the kills.
+// The host is killed at random moments, and starts again each time. The provider must receive the same bytes as without
+// the kills.
 func TestKilledHostChangesNothing(t *testing.T) {
 	suite.OnlyWithAll(t, "Pi has this session, and the fuzzer kills hosts under the shim of OpenCode")
 	testKilledHostChangesNothing(t, schema.HarnessOpenCode)
@@ -87,8 +88,8 @@ func (w *world) tellAlone(files map[string]string, k *killer) []*mockllm.Request
 	return requests
 }
 
-// A killer kills the host at random moments, at most once per pass. If a pass lost two hosts, the shim would give up,
-// and the prompt would differ.
+// A killer kills the host at random moments, but at most once in a pass. If one pass lost two hosts, the shim would
+// give up, and the prompt would be different.
 type killer struct {
 	w      *world
 	random *rand.Rand
@@ -107,7 +108,7 @@ type order struct {
 
 func newKiller(w *world, requests int) *killer {
 	k := &killer{w: w, random: rand.New(rand.NewPCG(*killSeed, 0)), orders: make(chan order, kills), doomed: map[int]time.Duration{}}
-	// Two kills never come in neighbouring steps.
+	// Only every second request can be doomed, so two kills never come in neighbouring steps.
 	for _, slot := range k.random.Perm(requests / 2)[:kills] {
 		k.doomed[2*slot] = time.Duration(k.random.Int64N(int64(killWindow)))
 	}
@@ -128,8 +129,8 @@ func (k *killer) play(session string, steps []mockllm.Step) {
 	})
 }
 
-// arrived starts the kill that belongs to a request. On a busy machine, the kill before may still be running, so
-// arrived waits for it.
+// arrived is called when a request arrives, and starts the kill that was planned for it. On a busy machine, the
+// previous kill may not be done yet, so arrived first waits for it.
 func (k *killer) arrived(request int) {
 	if k.late != nil {
 		<-k.late

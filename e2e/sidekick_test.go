@@ -13,8 +13,8 @@ import (
 func TestSidekick(t *testing.T)   { testSidekick(t, schema.HarnessOpenCode) }
 func TestPiSidekick(t *testing.T) { testSidekick(t, schema.HarnessPi) }
 
-// A hidden agent selects findings of another session for the next prompt. Its requests must have a limited size and no
-// tools. The user's session must stay cached, and `spend` must show the cost.
+// The sidekick, a hidden agent, selects findings from another session for the next prompt. Its requests must have a
+// limited size and no tools. The user's session must stay cached, and `spend` must show the cost.
 func testSidekick(t *testing.T, h schema.Harness) {
 	suite.OnlyWithAll(t, "the tests of internal/host play the sidekick")
 	needs(t, h)

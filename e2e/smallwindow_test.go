@@ -11,7 +11,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// tinyWindow is the window of a small local model, in tokens. Three files of 50 KB do not fit into it.
+// tinyWindow is the window of a small local model, in tokens. Three files of 50 KB are too large for it.
 const tinyWindow = 32_000
 
 func TestOutputsLargerThanTheWindow(t *testing.T) {
@@ -19,8 +19,8 @@ func TestOutputsLargerThanTheWindow(t *testing.T) {
 	testOutputsLargerThanTheWindow(t, schema.HarnessOpenCode)
 }
 
-// The bug: a model with a small window read three files at once, each half as large as the window. The provider refused
-// the next prompt, and all later prompts.
+// The bug: a model with a small window read three files at once, each half as large as the window. The provider then
+// refused the next prompt and every later prompt.
 func testOutputsLargerThanTheWindow(t *testing.T, h schema.Harness) {
 	needs(t, h)
 	t.Parallel()

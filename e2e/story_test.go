@@ -17,34 +17,36 @@ import (
 // pressure reaches the execute threshold (65 %) at known steps.
 type story struct {
 	turns []script.Turn
-	// first contains the index of each turn's first step. Steps are counted over the session.
+	// first contains the index of the first step of each turn. Steps are counted over the whole session.
 	first []int
 }
 
-// In turn i, the model asks for drops[i]. The first request of turn i+1 must apply the drop.
+// A drop is a request of the model to drop units. The model makes the request drops[i] in turn i, and the first request
+// of turn i+1 must carry it out.
 type drop struct {
 	step int    // the step, counted over the whole session
 	arg  string // the argument that the model writes
-	// placeholders are tags that become placeholders: texts, and calls among the newest 20.
+	// placeholders are the tags that become placeholders. These are the texts, and those calls that are among the
+	// newest 20 units.
 	placeholders []int
-	// shell is the tag of a text that is its message's only content. For some providers, the whole message is left out
-	// when the text is dropped.
+	// shell is the tag of a text that is the only content of its message. When this text is dropped, some providers do
+	// not get the message at all.
 	shell int
-	// gone is a call that is removed without a placeholder. goneTag is its tag.
+	// gone is the id of a call that is removed without a placeholder, and goneTag is its tag.
 	gone    string
 	goneTag int
 }
 
-// The tags of the second drop first appear in the second turn, so the first bust cannot drop them. When the second drop
-// is applied, the newest 20 units are protected, and these tags are older.
+// The tags of the second drop appear only in the second turn, so the first bust cannot drop them. When the second drop
+// is applied, the newest 20 units are protected, but these tags are older than that.
 var drops = []drop{
 	{step: 14, arg: "3-5", placeholders: []int{3, 4, 5}},
 	{step: 28, arg: "28,§29§", shell: 28, gone: "toolu_00019", goneTag: 29},
 }
 
-// percentAt is the pressure that the provider reports for a step. At the end of the first two turns, it is between the
-// execute threshold and the force level, so the bust waits for the end of the turn. From the next turn on, it is low,
-// as after a large drop. The real drop is small.
+// percentAt is the pressure that the provider reports for a step. In the last steps of the first two turns, the
+// pressure is between the execute threshold and the force level. So a bust is due, but waits for the end of the turn.
+// From the next turn on, the pressure is low, as if the drop had been large. In fact, the drop is small.
 func (s *story) percentAt(step int) int {
 	for _, next := range s.first[1:] {
 		if step >= next-4 && step < next {
@@ -106,7 +108,8 @@ func storyFiles(t *testing.T) map[string]string {
 	return files
 }
 
-// A message of the host would reach OpenCode at a random time, and two runs would not be comparable.
+// checkNoMessage fails if the host has added a message to the session. Such a message would arrive at a random time,
+// and the requests of two runs could not be compared.
 func checkNoMessage(t *testing.T, requests []*mockllm.Request) {
 	t.Helper()
 	for i, r := range requests {

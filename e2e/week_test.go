@@ -35,8 +35,8 @@ const weekQuestions = 4
 
 var weekNotes = strings.Repeat("A line of the notes about nothing in particular.\n", 200)
 
-// A user has five sessions in two projects. A dreamer runs after two of them. The scripted provider can kill the host
-// during one of the dreamer's questions.
+// A week is the story of a user who has five sessions in two projects. A dreamer runs after two of the sessions. The
+// scripted provider can kill the host during one of the dreamer's questions.
 type week struct {
 	*world
 	player
@@ -44,13 +44,14 @@ type week struct {
 	day     int
 	asked   int
 	killAt  int // the question during which the host is killed; 0 means none
-	// If isRough is true, the host is killed at any moment, so the number of repeated questions is unknown.
+	// isRough means that the host is killed at arbitrary moments. The number of questions that the dreamer asks again
+	// is then unknown.
 	isRough bool
 }
 
 type player interface {
-	// visit ends the last session and begins a new one. The model calls ctx_memory with the arguments in calls. first
-	// is the session's first request.
+	// visit ends the previous session and begins a new one. In it, the model calls ctx_memory with each of the
+	// arguments in calls. visit returns the first request of the session.
 	visit(project string, calls ...map[string]any) (first string)
 	// dream runs /ctx-dream and waits for its end. If the host is killed, dream runs the command again.
 	dream()
@@ -70,7 +71,7 @@ func newWeek(t *testing.T, h schema.Harness, killAt int, settings string, play f
 	return w
 }
 
-// The file contains the difference between the host's clock and the machine's clock, in ms.
+// clock returns the path of a file that tells the host how far its clock differs from the machine's clock, in ms.
 func (w *week) clock() string { return filepath.Join(w.root, "clock") }
 
 func (w *week) begin(day int) {
@@ -114,7 +115,7 @@ func (w *week) live() {
 	w.leave()
 }
 
-// wants fails if the request contains a text before "+", or lacks a text after "+".
+// wants checks the texts in a request. The texts before "+" must be missing, and the texts after "+" must be present.
 func (w *week) wants(when, request string, texts ...string) {
 	w.t.Helper()
 	want := false
@@ -207,8 +208,8 @@ func (w *week) wantEnd() {
 	}
 }
 
-// testWeek plays the week twice. In the second week, it kills the host during a random question. Both weeks must have
-// the same result. If the budget is $0, the dreamer must ask nothing.
+// testWeek plays the week twice, and kills the host during a random question of the second week. Both weeks must end
+// with the same result. In a third run the budget is $0, so the dreamer must ask nothing.
 func testWeek(t *testing.T, h schema.Harness, play func(*week) player) {
 	for _, killAt := range []int{0, 1 + rand.New(rand.NewPCG(*killSeed, 1)).IntN(weekQuestions)} {
 		t.Run(fmt.Sprint("killed during question ", killAt), func(t *testing.T) {

@@ -1,5 +1,5 @@
 
-/** The platforms of the host, in the terms of npm (os, cpu) and of Go (GOOS, GOARCH). */
+/** The platforms of the host, both in npm's names (os, cpu) and in Go's names (GOOS, GOARCH). */
 export const platforms = [
   { os: "linux", cpu: "x64", goos: "linux", goarch: "amd64" },
   { os: "linux", cpu: "arm64", goos: "linux", goarch: "arm64" },
@@ -9,7 +9,7 @@ export const platforms = [
   { os: "win32", cpu: "arm64", goos: "windows", goarch: "arm64" },
 ]
 
-// By default npm publishes a package with a scope as private.
+// Without this setting, npm publishes a package with a scope as private.
 const publishConfig = { access: "public" }
 
 /** The package that the shim's locator looks for. */
@@ -18,24 +18,27 @@ export const hostPackage = ({ os, cpu }) => `@magicctx/host-${os}-${cpu}`
 export const hostBinary = ({ os }) => (os === "win32" ? "magicctx-host.exe" : "magicctx-host")
 
 /**
- * Creates the published manifest of a shim from source, the manifest in its workspace, without what only the build
- * needs.
+ * Creates the manifest with which a shim is published. source is the manifest in the shim's workspace. The result lacks
+ * the fields that only the build needs.
  */
 export function shimManifest(source) {
   const { scripts, devDependencies, private: isPrivate, ...published } = source
   return {
     ...published,
     publishConfig,
-    // All harnesses share one host, so all packages have the same command. Because it is a package's only command, `npx
-    // @magicctx/opencode install opencode` finds it.
+    // All packages have the same command, because all harnesses share one host. It is the only command of a package, so
+    // `npx @magicctx/opencode install opencode` finds it.
     bin: { "magicctx-host": "dist/launcher.js" },
-    // npm installs the package for the user's platform and skips the others. No install script is needed. The harnesses
-    // would not run one.
+    // npm installs only the package for the user's platform and skips the others. So no install script is needed, and
+    // the harnesses would not run one anyway.
     optionalDependencies: Object.fromEntries(platforms.map((platform) => [hostPackage(platform), source.version])),
   }
 }
 
-/** The shim looks for the package.json of the host's package, so the manifest must not have `exports`. */
+/**
+ * Creates the manifest of the host's package for a platform. It must not have `exports`, because the shim looks for the
+ * package by its package.json.
+ */
 export function hostManifest(source, platform) {
   const { version, license, engines: { node } } = source
   return {

@@ -70,25 +70,26 @@ type Assessment struct {
 	// Agent is the harness's name of the agent that answers, for example "build".
 	Model schema.Model
 	Agent string
-	// InputTokens is the size of the newest prompt with a usage (Size.Measured). Size is the estimated size of the next
-	// prompt. Percent is the next prompt's size in percent of the limit.
+	// InputTokens is the size of the newest prompt for which the provider has reported a usage (Size.Measured). Size is
+	// the estimated size of the next prompt. Percent is the same size in percent of the limit.
 	InputTokens int
 	Size        Size
 	Percent     float64
 	// Goal is the prompt size in tokens that the pass wants to reach. It is 0 if the pass was not under pressure.
 	Goal int
-	// Price is the estimated cost and gain of the bust, zero if no rule proposed an edit.
+	// Price is the estimated cost and gain of the bust. It is zero if no rule proposed an edit.
 	Price schema.BustPrice
-	// Gauge is the gauge of the newest measured prompt. Stuck is not zero if the pressure episode is stuck.
+	// Gauge relates the provider's count of the newest measured prompt to the host's count. Stuck is not zero if the
+	// pressure remains although the rules have removed everything that they may remove.
 	Gauge Gauge
 	Stuck Stuck
 	// Rent is the rent meter. Only a steady pass and a bust for rent change it.
 	Rent Rent
 	// ReclaimUpTo is the highest tag that this pass or an earlier pass could have dropped (Meta.ReclaimUpTo).
 	ReclaimUpTo int
-	// perToken is the number of provider tokens that a bust frees with each token of the host's count: the model's
-	// learned token ratio. If the gauge is an estimate, or if the provider refused the prompt, perToken is the ratio of
-	// the two counts of that prompt.
+	// perToken converts the host's tokens to the provider's: if a bust frees one token in the host's count, the
+	// provider's count falls by perToken. It is usually the ratio that the host has learned for the model. If the gauge
+	// is an estimate, or if the provider refused the prompt, it is the ratio of the two counts of that prompt.
 	perToken float64
 }
 
@@ -97,10 +98,11 @@ type Additions struct {
 	frozen.Additions
 	// Reasons holds the reason of each edit, in the order of Edits. They do not affect the wire, and are for people.
 	Reasons []rule.Reason
-	// Relief is the relief after the bust, or nil if it does not change.
+	// Relief is the number of tokens that busts have freed since the newest usage, including this bust. It is nil if
+	// the number does not change.
 	Relief *Relief
-	// FreedBy maps the name of a rule to the tokens that its edits free, in the host's count. Under Summaries, it has
-	// the tokens of messages that the new head replaces.
+	// FreedBy maps the name of a rule to the tokens that its edits free, in the host's count. The entry Summaries
+	// counts the tokens of the messages that the new head replaces.
 	FreedBy map[string]int
 	// Fold says why the pass has folded the head, "" if it has not.
 	Fold FoldReason
@@ -161,8 +163,8 @@ func (s *Session) assess(r Readings, limit int) Assessment {
 		a.Stuck = Stuck{}
 	}
 	if a.Cause == CauseMidTurn {
-		// The pass could drop these outputs now, but waits for the end of the turn. So this pass counts as the earlier
-		// pass after which the two-pass reclaim may drop them.
+		// ToolReclaim drops only outputs that an earlier pass could already have dropped. This pass could drop them
+		// now, but it waits for the end of the turn. So it counts as that earlier pass.
 		a.ReclaimUpTo = max(a.ReclaimUpTo, s.State.TagCounter)
 	}
 	return a
@@ -176,8 +178,8 @@ func (s *content) perMeasured(a Assessment) float64 {
 	return ratio(a.Gauge.Tokens-a.Gauge.Base-s.thinkingSent(s.measuredUpTo(a.Size)), a.Gauge.Own)
 }
 
-// propose decides what a bust adds. room is 0, or the tokens that kept units may add to the prompt when they come back.
-// If room is not 0, the caller has already decided that the bust is worth its price.
+// propose decides what a bust adds. room is the number of tokens that kept units may add to the prompt by coming back,
+// or 0 if none may come back. If room is not 0, the caller has already decided that the bust is worth its price.
 func (s *Session) propose(a Assessment, r Readings, limit, room int) Decision {
 	restores := room > 0
 
@@ -266,17 +268,17 @@ func (s *Session) propose(a Assessment, r Readings, limit, room int) Decision {
 	}}
 }
 
-// From unfitPercent of the limit on, the provider surely refuses a request, because an estimate is wrong by at most a
-// tenth.
+// If the estimated prompt exceeds the limit by a tenth, the provider will surely refuse the request, because an
+// estimate is wrong by at most a tenth.
 const unfitPercent = 110
 
-// After a pass has withheld outputs, the request may take this share of the limit.
+// If a pass has to withhold outputs to make a request fit, it aims for this share of the limit.
 const fitShare = 0.9
 
-// setupAfter returns the setup after a hard pass. A new number of the preamble makes all bound thinking invalid. After
-// a mere pause, the number stays the same: the provider has lost the prefix, but the thinking is still valid. All other
-// causes of a hard pass change the system prompt, the tools, the model or the head, and so make the thinking invalid
-// anyway.
+// setupAfter returns the setup after a hard pass. Usually it increments Preamble, which makes all bound thinking
+// invalid. This costs nothing, because almost every hard pass changes the system prompt, the tools, the model or the
+// head, and so makes the thinking invalid anyway. A pause alone is the exception: the provider has lost the prefix, but
+// the thinking is still valid. So Preamble stays the same.
 func setupAfter(setup frozen.Setup, cause Cause, r Readings) frozen.Setup {
 	isNew := cause != CauseIdle || r.SystemIsNew || r.SystemPending || r.SystemIsOld || setup.Binds != r.Binds
 	setup.Profile, setup.Binds, setup.Gaps = r.Profile, r.Binds, r.Gaps
@@ -286,7 +288,8 @@ func setupAfter(setup frozen.Setup, cause Cause, r Readings) frozen.Setup {
 	return setup
 }
 
-// drained returns the tags of those queued drops whose units are removed from the wire by the proposed edits.
+// drained returns the tags of the queued drops that the proposed edits carry out, so that the queue no longer needs
+// them.
 func drained(after *frozen.Overlay) []int {
 	var tags []int
 	for _, q := range after.Queue() {

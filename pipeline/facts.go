@@ -45,8 +45,8 @@ func callFacts(v *transcript.Vocabulary, p *transcript.Part) rule.Facts {
 	return f
 }
 
-// callIdentity returns the same number for calls of one tool with the same arguments
-// in any order. Null arguments count as absent.
+// callIdentity identifies a call by its tool and its arguments. The order of the arguments does not matter, and a null
+// argument counts as absent.
 func callIdentity(tool string, input json.Value) uint64 {
 	var args map[string]any
 	if json.Unmarshal(input, &args) != nil {
@@ -82,21 +82,21 @@ func pathOf(input json.Value) string {
 	return ""
 }
 
-// traits are the properties of a message. The session stores them, so later passes need not decode the message again.
+// traits are the properties of a message. The session keeps them, so that later passes do not have to decode the
+// message again.
 type traits struct {
 	// facts has one element per part, in the order of the parts.
 	facts []rule.Facts
-	// plain means that the message has unsigned reasoning. signed means that it has
-	// signed reasoning. inlineThinking means that a text contains thinking such as
-	// "<think>…</think>". undroppable means that a visible part is no unit, so that
-	// no edit can drop it.
+	// plain means that the message has unsigned reasoning, and signed that it has signed reasoning. inlineThinking
+	// means that a text of the message contains thinking such as "<think>…</think>". undroppable means that a visible
+	// part is not a unit, so no edit can drop it.
 	plain, signed, inlineThinking, undroppable bool
 	// thought is the size of all reasoning in bytes. thoughts is the number of signed blocks.
 	thought, thoughts int
 	// typed means that one of the parts is typed (rule.Facts).
 	typed bool
-	// silent means that the provider sees no part of the message, and empty that some providers get an empty text for
-	// it.
+	// silent means that no part of the message reaches the provider. Some providers may get an empty text in place of
+	// the message. In that case, empty is true as well.
 	silent, empty bool
 	// todo holds the arguments of the last successful call that wrote a todo list.
 	todo json.Value
@@ -137,15 +137,15 @@ func traitsOf(v *transcript.Vocabulary, m *transcript.Message) traits {
 	return t
 }
 
-// hasInlineThinking reports whether a text contains thinking, such as "<think>", and other content. Models without a
-// reasoning channel write thinking into their text.
+// hasInlineThinking reports whether a text contains thinking, such as "<think>…</think>", and something besides it.
+// Models without a separate channel for reasoning write their thinking into the text.
 func hasInlineThinking(s string) bool {
 	rest := text.StripInlineThinking(s)
 	return rest != s && strings.TrimSpace(rest) != ""
 }
 
-// leavesOut reports whether this provider accepts the message without some of its reasoning, and whether it requires
-// some.
+// leavesOut answers two questions about the reasoning of the message: may the host leave out some of it, and does this
+// provider require some of it?
 func (t *traits) leavesOut(p render.Profile) (mayLeave, mustStay bool) {
 	free := p.ForgetsReasoning
 	mayLeave = free && (t.plain || t.signed && !p.ChecksSignatures)

@@ -58,8 +58,8 @@ func (w *world) isPi() bool { _, is := w.codec.(transcript.Pi); return is }
 
 func (w *world) isOpenCode1() bool { _, is := w.codec.(transcript.OpenCode); return is }
 
-// askModel tells the session the model of the next request, as the shims do. toPi and toOpenCode2 note this model in
-// the user message, where no codec looks for it.
+// askModel tells the session which model the next request is for. toPi and toOpenCode2 have noted the model in the user
+// message, where no codec looks for it, because the real shims report the model separately.
 func (w *world) askModel() {
 	if w.isOpenCode1() {
 		return
@@ -100,7 +100,8 @@ func (w *world) setUsage(i, tokens int) {
 	w.held = min(w.held, i)
 }
 
-// The test leaves out todo lists and messages that are never sent (only in OpenCode 1), and agents (not in Pi).
+// TestHarnessesDecideAlike plays each session in two harnesses. It leaves out features that not all harnesses have:
+// todo lists and messages that are never sent (only in OpenCode 1), and agents (not in Pi).
 func TestHarnessesDecideAlike(t *testing.T) {
 	for _, codec := range []transcript.Codec{transcript.OpenCode2{}, transcript.Pi{}} {
 		t.Run(strings.TrimPrefix(fmt.Sprintf("%T", codec), "transcript."), func(t *testing.T) { decidesLikeOpenCode1(t, codec) })
@@ -142,7 +143,8 @@ func decidesLikeOpenCode1(t *testing.T, codec transcript.Codec) {
 	})
 }
 
-// A journal leaves out names that differ between harnesses.
+// A journal holds the results of a pass that must be equal in all harnesses. It leaves out names that differ between
+// them.
 type journal struct {
 	Units    []frozen.Unit
 	Decision Decision

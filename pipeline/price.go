@@ -2,8 +2,8 @@ package pipeline
 
 import "github.com/magicctx/magicctx-host/schema"
 
-// breakEven returns the number of passes after which a bust has paid off: (w−r)/r · S/D − 1. w and r are the prices of
-// writing and reading a token. S is resent and D is removed, in tokens.
+// breakEven returns the number of passes after which a bust has paid for itself: (w−r)/r · S/D − 1. Here w is the price
+// of writing a token to the cache, and r the price of reading it. S is resent and D is removed, both in tokens.
 func breakEven(p schema.Price, resent, removed int) float64 {
 	if removed <= 0 || p.Read <= 0 {
 		return 0
@@ -11,22 +11,25 @@ func breakEven(p schema.Price, resent, removed int) float64 {
 	return (p.Write-p.Read)/p.Read*float64(resent)/float64(removed) - 1
 }
 
-// shortSession is the least number of further passes that the host expects. A coding agent's turn has about as many.
+// shortSession is the least number of further passes that the host expects. It is about the number of passes in one
+// turn of a coding agent.
 const shortSession = 20
 
-// ExpectedPasses estimates how many passes follow. It assumes that half of the session is over.
+// ExpectedPasses estimates how many more passes the session will have. It assumes that half of the session is over.
 func ExpectedPasses(passes int) int { return max(shortSession, passes) }
 
 type bust struct {
 	// edited is the number of tokens that the bust's edits remove.
 	firstMessage, edited int
 	head                 headChange
-	// current is the size of the prompt. At forcedAt, the next bust comes whatever it costs. Both are in tokens.
+	// current is the size of the prompt, and forcedAt is the size at which the next bust can no longer be avoided,
+	// whatever it costs. Both are in tokens.
 	current, forcedAt int
 	breakpoints       int
 }
 
-// firstChanged returns 0 if the head changes, because the head precedes all messages.
+// firstChanged returns the index of the first message that the bust changes. If the head changes, it returns 0, because
+// the head comes before all messages.
 func (b bust) firstChanged() int {
 	if b.head.head != nil {
 		return 0

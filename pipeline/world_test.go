@@ -127,7 +127,7 @@ func newWorldOf(t testing.TB, codec transcript.Codec, prefixes bool, protected i
 	return w
 }
 
-// The client keeps its patches and resyncs.
+// restart plays a new host with the stored state. The client keeps its patches, and resyncs.
 func (w *world) restart() {
 	cfg := Config{
 		Options:   render.Options{Codec: w.codec, Prefixes: w.prefixes},
@@ -205,7 +205,8 @@ func (w *world) keepInStore(a frozen.Additions) {
 	}
 }
 
-// countThinking compares the session's sums of thinking and of the tail's parts with a count over all messages.
+// countThinking counts the thinking and the parts of the tail over all messages, and compares the results with the sums
+// that the session keeps.
 func (w *world) countThinking() {
 	w.t.Helper()
 	n := w.session.Len()
@@ -221,7 +222,7 @@ func (w *world) countThinking() {
 	}
 }
 
-// If the store is busy, the pass becomes steady.
+// pass plays one pass. If the store is busy, the pass becomes steady.
 func (w *world) pass() {
 	w.t.Helper()
 	if w.held == 0 {
@@ -459,7 +460,8 @@ func (w *world) extends() bool {
 	return true
 }
 
-// The provider compares prompts in this form.
+// prompt returns the model, the agent and the first n messages of the wire, in the form in which the simulated provider
+// compares prompts.
 func (w *world) prompt(n int) string {
 	var b strings.Builder
 	fmt.Fprint(&b, w.decision.Model, w.decision.Agent)
@@ -484,7 +486,8 @@ func (w *world) answer(m mjson.Value) {
 	w.isAnswered = true
 }
 
-// The provider refuses the thinking of the invalid messages.
+// thinking returns the messages on the wire with signed thinking. The provider would refuse the thinking of the invalid
+// ones.
 func (w *world) thinking() (valid, invalid []string) {
 	raws := map[string]render.WireMessage{}
 	for _, raw := range w.raw {
@@ -514,7 +517,8 @@ func (w *world) thinking() (valid, invalid []string) {
 	return valid, invalid
 }
 
-// bound returns the message with signed thinking directly after the newest request.
+// bound returns the key of the message directly after the newest request, if it has signed thinking that is bound to
+// this request. Otherwise it returns "".
 func (w *world) bound() string {
 	if len(w.previous) == 0 || len(w.wire) <= len(w.previous) {
 		return ""

@@ -38,11 +38,13 @@ type call struct {
 	answered atomic.Bool
 }
 
-// answerMargin is the last part of a deadline, in which the host answers with a fallback: a tenth, at most 250 ms.
+// answerMargin is how long before the deadline the host answers with a fallback: a tenth of the time, but at most 250
+// ms.
 func answerMargin(within time.Duration) time.Duration { return min(within/10, 250*time.Millisecond) }
 
-// The deadline of a request counts from its arrival, as the client counts it. The deadline of a notification counts
-// from the start of its handler: no caller waits, and a busy session must not lose the notification.
+// start sets the deadline of a request. It counts from the arrival of the request, because the client counts the same
+// way. The deadline of a notification begins only with its handler: no caller waits for it, and a busy session must not
+// lose it.
 func (c *call) start(ctx context.Context) {
 	if c.notif {
 		c.ctx, c.cancel = context.WithCancelCause(ctx)
@@ -61,14 +63,15 @@ func (c *call) start(ctx context.Context) {
 	})
 }
 
-// run returns when the handler returns, which may be after the answer.
+// run carries out the call. It returns when the handler returns, which may be long after a timeout was sent as the
+// answer.
 func (c *call) run() {
 	defer c.conn.end(c)
 	if c.answered.Load() { // the call was cancelled, or timed out, while it waited
 		return
 	}
-	// If the client has left, nobody reads the answer to a request. A notification still runs: it reports an event that
-	// has happened.
+	// If the client has left, nobody reads the answer to a request, so the request need not run. A notification still
+	// runs, because it reports an event that has happened anyway.
 	if !c.notif && c.conn.hasLeft() {
 		c.cancel(errLeft)
 		return
@@ -87,8 +90,8 @@ func (c *call) run() {
 	c.succeed(result)
 }
 
-// If the host stops, unlessStopped returns ErrStopping. If a client got "cancelled" instead, it would give up a call
-// that the next host can answer.
+// unlessStopped returns ErrStopping if the call was cancelled because the host stops. If the client got "cancelled"
+// instead, it would give up the call, although the next host could answer it.
 func (c *call) unlessStopped(err error) error {
 	if errors.Is(err, context.Canceled) && errors.Is(context.Cause(c.ctx), ErrStopping) {
 		return ErrStopping
@@ -127,7 +130,7 @@ func (c *call) succeed(result any) {
 	c.answer(&jsonrpc2.Response{ID: c.id, Result: (*stdjson.RawMessage)(&body)})
 }
 
-// envelopeBytes is reserved for the rest of a response, for example a long id.
+// envelopeBytes is reserved for the other members of a response, for example a long id.
 const envelopeBytes = 64 << 10
 
 func (c *call) fail(err error) bool {
@@ -152,7 +155,8 @@ func errorResponse(id jsonrpc2.ID, method string, code int, err error) *jsonrpc2
 	return &jsonrpc2.Response{ID: id, Error: &jsonrpc2.Error{Code: int64(code), Message: message}}
 }
 
-// answer sends the first response to a request. It discards later responses, for example after a timeout.
+// answer sends a response to the request, but only the first one. If the call has already been answered, for example
+// with a timeout, it discards the response.
 func (c *call) answer(resp *jsonrpc2.Response) bool {
 	if !c.answered.CompareAndSwap(false, true) {
 		return false

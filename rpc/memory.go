@@ -10,16 +10,17 @@ import (
 const (
 	// maxFrameMemory limits the bytes of all frames that are arriving, waiting or running.
 	maxFrameMemory = 1 << 30
-	// maxClientMemory limits the frames of one connection. It is enough for the largest frame while its buffer grows,
-	// and for smaller frames that wait.
+	// maxClientMemory limits the frames of one connection. The largest possible frame fits, even while its buffer
+	// grows, and some smaller frames can wait beside it.
 	maxClientMemory = schema.MaxAttachmentBytes + 128<<20
 
-	// maxNames limits the names of all open directories, in bytes. A status contains them, and must fit into one frame.
+	// maxNames limits the total length of the names of all open directories, in bytes. A status contains all these
+	// names and must fit into one frame.
 	maxNames       = 2 << 20
 	maxClientNames = 256 << 10
 )
 
-// A memory counts bytes and refuses bytes above a limit. A nil *memory has no limit.
+// A memory counts the bytes in use, and refuses to go above a limit. A nil *memory has no limit.
 type memory struct {
 	of    string // what the bytes are, for example "the messages of this client"
 	limit int
@@ -74,7 +75,7 @@ func (r *reservation) shrink(n int) {
 	r.bytes -= n
 }
 
-// A second release does nothing.
+// release gives back all bytes of the reservation. If it is called again, it does nothing.
 func (r *reservation) release() {
 	if r != nil {
 		r.shrink(r.bytes)

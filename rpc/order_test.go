@@ -39,7 +39,7 @@ func TestEventsKeepTheirOrder(t *testing.T) {
 	}
 }
 
-// A pass must see every event that was sent before.
+// A pass must see every event that the client sent before it.
 func TestPassSeesTheEventsBeforeIt(t *testing.T) {
 	var events int
 	var atPass []int
@@ -208,12 +208,12 @@ func TestFullLaneRefusesAndSaysSo(t *testing.T) {
 	}
 	err := c.Call(patience(t), schema.MethodTextComplete, schema.TextCompleteParams{Session: "s"}, nil)
 	wantCode(t, err, schema.CodeBusy)
-	// Other sessions and status are not affected.
+	// A full lane must not affect other sessions, and not the status.
 	mustCall(t, c, schema.MethodTextComplete, schema.TextCompleteParams{Session: "other"}, nil)
 	mustCall(t, c, schema.MethodStatus, schema.StatusParams{}, nil)
 
 	close(release)
-	// While the lane is full, this call is refused.
+	// This call is refused until the lane has room again.
 	for {
 		err := c.Call(patience(t), schema.MethodTextComplete, schema.TextCompleteParams{Session: "s"}, nil)
 		if err == nil {
@@ -226,7 +226,8 @@ func TestFullLaneRefusesAndSaysSo(t *testing.T) {
 	}
 }
 
-// A client without a harness, for example a dashboard, may act for the user if it names the harness of the session.
+// A client without a harness, for example a dashboard, may act for the user, but it must name the harness of the
+// session.
 func TestWatcherActsForTheUser(t *testing.T) {
 	r := newRig(t, &scriptedHost{})
 	c := r.connect(nil)

@@ -23,7 +23,8 @@ import (
 
 type Sender string
 
-// A frame of the recorder contains the state of the host just before the next frame (see Recorder.ExportFrom).
+// A frame from FromRecorder was on neither side of the connection. The recorder adds it before a frame of the shim, to
+// save the host's state at that moment (see Recorder.ExportFrom).
 const (
 	FromShim     Sender = "shim"
 	FromHost     Sender = "host"
@@ -37,8 +38,8 @@ type TraceFrame struct {
 	Body json.Value `json:"body"`
 	// Attachment is absent if the frame has none.
 	Attachment json.Value `json:"attachment,omitzero"`
-	// If a resync was recorded with Kept, its array begins with the first Kept messages of the session's last array,
-	// and the attachment has only the other messages.
+	// Kept saves space in the frame of a resync. The first Kept messages of its array are the same as in the session's
+	// last array, so Attachment has only the messages after them.
 	Kept int `json:"kept,omitzero"`
 }
 
@@ -61,8 +62,8 @@ type Recorder struct {
 
 // These limits bound the size of traces on disk, because a user may forget that traces are on.
 const (
-	// MaxRecordedBytes limits one trace, so that a replay can read it. The longest recorded sessions, with 5,000
-	// messages, need a fifth.
+	// MaxRecordedBytes limits one trace to a size that a replay can read. The longest sessions that we recorded, with
+	// 5,000 messages, need a fifth of it.
 	MaxRecordedBytes = maxTraceBytes / 4
 	// MaxTracesBytes limits all traces of a directory together. Eight traces of the largest size fit.
 	MaxTracesBytes = 8 * MaxRecordedBytes
@@ -88,7 +89,7 @@ func NewRecorder(dir string, c clock.Clock, log *slog.Logger) (*Recorder, error)
 // traceName matches the names that NewRecorder gives. Other files in the directory belong to the user.
 var traceName = regexp.MustCompile(`^\d{13}-\d+\.jsonl$`)
 
-// removeOldTraces removes the oldest traces until the others have at most limit bytes.
+// removeOldTraces removes the oldest traces until the remaining traces have at most limit bytes in total.
 func removeOldTraces(dir string, limit int64) error {
 	entries, err := os.ReadDir(dir) // ReadDir sorts by name, and so by time
 	if err != nil {
@@ -114,7 +115,7 @@ func removeOldTraces(dir string, limit int64) error {
 	return nil
 }
 
-// If record cannot write the frame, it ends the trace and logs a warning, but the connection goes on.
+// record adds a frame to the trace. If this fails, it ends the trace and logs a warning, but the connection goes on.
 func (r *Recorder) record(from Sender, f frame) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -161,7 +162,7 @@ func (r *Recorder) hasEnded() bool {
 	return r.isEnded
 }
 
-// If write fails, it ends the trace, but the connection goes on. The caller holds mu.
+// write appends a line to the trace. If this fails, it ends the trace, but the connection goes on. The caller holds mu.
 func (r *Recorder) write(line TraceFrame) {
 	data, err := json.Marshal(line)
 	if err == nil && r.written+int64(len(data)) >= r.limit {
@@ -210,7 +211,7 @@ func forward(ctx context.Context, to io.Writer, from io.Reader, rec *Recorder, s
 	}
 }
 
-// If b is valid JSON, traced returns b. If not, traced returns b as a JSON string.
+// traced returns b unchanged if it is valid JSON. Otherwise it returns b as a JSON string.
 func traced(b []byte) json.Value {
 	var v json.Value
 	if json.Unmarshal(b, &v) != nil {
@@ -237,19 +238,22 @@ var (
 	ErrTraceTooLarge = errors.New("the trace is too large; record a shorter session")
 )
 
-// These limits bound the memory of a reader: a trace may come from anybody, and one MB of gzip can contain a GB.
-// Compression makes the recorded sessions 17 times smaller.
+// A trace may come from anybody, and one MB of gzip can contain a GB. These limits bound the memory of a reader. Real
+// traces stay far below them: gzip makes them only 17 times smaller.
 const (
 	maxTraceBytes  = 1 << 30
 	maxTraceFrames = 1 << 20
-	// A frame of the recorder contains a body of the host inside its own body.
+	// maxTracedBody bounds the body of a frame. A frame of the recorder can contain a whole body of the host, so it may
+	// be larger than any other frame.
 	maxTracedBody = 2 * schema.MaxBodyBytes
-	// A compressed trace may have freeTraceBytes, or maxTraceRatio times its compressed size, whichever is more.
+	// A compressed trace may unpack to freeTraceBytes, or to maxTraceRatio times its compressed size, whichever is
+	// more.
 	freeTraceBytes = 64 << 20
 	maxTraceRatio  = 100
 )
 
-// Read fails with ErrTraceTooLarge if a trace is too large. packed is nil for a trace without compression.
+// A boundedReader reads a trace, and fails with ErrTraceTooLarge if the trace is too large. packed counts the
+// compressed bytes. It is nil for a trace without compression.
 type boundedReader struct {
 	r      io.Reader
 	packed *countingReader

@@ -66,7 +66,8 @@ const (
 	failed   = `"error":{"code":-32000,"message":"x"}`
 )
 
-// Regression test: 26 resyncs of one session wrote 1.3 GB, which a replay refused.
+// Regression test: the trace of 26 resyncs of one session had 1.3 GB, so no replay accepted it. Resyncs must be
+// recorded as differences.
 func TestRepeatedResyncsAreRecordedAsDifferences(t *testing.T) {
 	rec := newTrace(t, t.TempDir(), 1_700_000_000_123)
 	array := make([]json.Value, 100)
@@ -87,8 +88,8 @@ func TestRepeatedResyncsAreRecordedAsDifferences(t *testing.T) {
 	}
 }
 
-// A reader gets each resync as the shim sent it. The reader skips refused transforms, and forgets the array after any
-// other error.
+// A trace contains differences, but a reader must get each resync as the shim sent it. Like the recorder, the reader
+// skips refused transforms, and forgets the array after any other error.
 func TestEachResyncIsReadAsItWasSent(t *testing.T) {
 	dir := t.TempDir()
 	at := int64(1_700_000_000_000)
@@ -173,7 +174,8 @@ func TestEachResyncIsReadAsItWasSent(t *testing.T) {
 	})
 }
 
-// If a trace or the disk is full, the trace ends with a whole line, and the frames are still passed on.
+// If the trace reaches its limit or the disk is full, the trace must end with a whole line, and all later frames must
+// still be passed on.
 func TestFullTraceEnds(t *testing.T) {
 	rec := newTrace(t, t.TempDir(), 1_700_000_000_123)
 	rec.limit = 1000

@@ -12,7 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// Editors show the comments of Config as descriptions of its keys.
+// Every key needs a comment in Config, because editors show it as the description of the key.
 func TestEveryConfigKeyIsDescribed(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "config.go", nil, parser.ParseComments)
 	if err != nil {
@@ -40,8 +40,7 @@ func TestEveryConfigKeyIsDescribed(t *testing.T) {
 	}
 }
 
-// The file gives the keys that agents share at the same level as an agent's own
-// keys.
+// The keys that all agents share must be at the same level of the file as the agent's own keys.
 func TestAgentKeysAreInline(t *testing.T) {
 	data, err := json.Marshal(Historian{Agent: Agent{Model: "a/b"}, TwoPass: true})
 	if err != nil {

@@ -11,19 +11,19 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// A BilledPass has the figures of a pass from which its bill is calculated.
+// A BilledPass has the figures that are needed to compute what a pass cost.
 type BilledPass struct {
 	Pass      int
 	Cause     string
 	Bust      bool
 	BustCause string
-	// Resent and Removed are the cost and gain of the bust, in tokens.
+	// Resent and Removed are the cost and the gain of the bust: how many tokens it sent again, and how many it removed.
 	Resent, Removed int
 	// Usage is zero if the provider has not reported any.
 	Usage Usage
 }
 
-// A SessionTotal holds the figures of one session for a sum over all sessions.
+// A SessionTotal has the figures of one session that a report over all sessions needs.
 type SessionTotal struct {
 	Key             Key
 	Directory       string
@@ -71,7 +71,8 @@ func (s *Reports) Totals(ctx context.Context) ([]SessionTotal, error) {
 type DroppedRow struct {
 	UnitRow
 	Edit EditRow
-	// At and Cause belong to the pass that made the edit. If the journal no longer has that pass, At is 0.
+	// At and Cause are the time and the cause of the pass that made the edit. If the journal no longer has that pass,
+	// At is 0.
 	At    int64
 	Cause string
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A session of OpenCode 2 may have begun under version 1, with the same id.
+// A session of OpenCode 2 may have begun under version 1. Its id is then the same in both versions.
 func TestOriginalsAreOfTheSameDirectory(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	ctx := t.Context()

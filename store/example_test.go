@@ -10,7 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// A pass is stored in one transaction. The next host reads the session back.
+// One pass is stored in a single transaction. Then the next host reads the session back.
 func Example() {
 	dir, err := os.MkdirTemp("", "magicctx")
 	if err != nil {

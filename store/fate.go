@@ -11,7 +11,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// A Leaving is the pass that removed content from the wire. If the journal no longer has the pass, At is 0 and Cause is
+// A Leaving names the pass in which content left the wire. If the journal no longer has this pass, At is 0 and Cause is
 // "".
 type Leaving struct {
 	Pass  int
@@ -29,12 +29,12 @@ type RemovedUnit struct {
 	Leaving Leaving
 }
 
-// A Fate says what happened to one message on the wire.
+// A Fate says what has happened to one message on the wire.
 type Fate struct {
 	IsKnown bool
 	// Removed are the units of the message that an edit has removed, sorted by tag.
 	Removed []RemovedUnit
-	// Summarised is the pass from which on a summary replaces the message, or nil.
+	// Summarised is the first pass in which a summary replaced the message, or nil.
 	Summarised *Leaving
 	// IsPinned means that the message is in the prompt verbatim, although a summary covers it.
 	IsPinned bool
@@ -46,7 +46,7 @@ var fateUnitsSQL string
 //go:embed query/fate_summary.sql
 var fateSummarySQL string
 
-// Fate returns what happened to the message with a key and an ordinal.
+// Fate returns what has happened to a message. The message is given by its key and its ordinal.
 func (b *Browser) Fate(key Key, messageKey string, ordinal int) (f Fate, err error) {
 	err = file.Scan(b.conn, fateUnitsSQL, func(row *sqlite3.Stmt) {
 		f.IsKnown = true

@@ -7,9 +7,9 @@ import (
 	"github.com/magicctx/magicctx-host/store/database"
 )
 
-// MarkOverflow records that the provider refused the prompt of a pass as too long. at is in Unix ms. tokens is the size
-// of the prompt as the provider named it, or 0. Harnesses report a refusal more than once. If the refusal is already
-// known, isNew is false.
+// MarkOverflow records that the provider refused the prompt of a pass as too long. The time `at` is in Unix ms. tokens
+// is the size of the prompt in the provider's error, or 0. Harnesses report a refusal more than once. If this refusal is
+// already known, isNew is false.
 func (s *Store) MarkOverflow(ctx context.Context, key Key, pass int, at int64, tokens int) (isNew bool, err error) {
 	err = s.Update(ctx, func(tx *database.Tx) error {
 		n, err := tx.Exec(`
@@ -26,8 +26,8 @@ func (s *Store) MarkOverflow(ctx context.Context, key Key, pass int, at int64, t
 	return isNew, nil
 }
 
-// ClearOverflow records that the session's prompts fit again. The number of the refused pass stays, so that a late
-// report of the same refusal is not new.
+// ClearOverflow records that the session's prompts fit again. It keeps the number of the refused pass, so that a late
+// report of the same refusal does not count as new.
 func (s *Store) ClearOverflow(ctx context.Context, key Key) error {
 	err := s.Update(ctx, func(tx *database.Tx) error {
 		_, err := tx.Exec(`

@@ -92,7 +92,7 @@ func (m *model) commit(p PassCommit) {
 	}
 }
 
-// If a tag gets another unit, a drop that was queued for the old unit is deleted.
+// insert stores units. If a tag now belongs to another unit, insert deletes a drop that was queued for the old unit.
 func (m *model) insert(units []UnitRow) {
 	for _, u := range units {
 		m.units[u.Tag] = u
@@ -173,7 +173,7 @@ var (
 	})
 )
 
-// The tags of the next pass ascend and may skip numbers.
+// drawCommit draws the next pass. Its tags ascend, but may skip numbers.
 func drawCommit(t *rapid.T, m *model) PassCommit {
 	size := rapid.IntRange(0, 1<<40)
 	p := PassCommit{FlushDone: rapid.Bool().Draw(t, "flushDone"), SystemSent: rapid.Bool().Draw(t, "systemSent")}

@@ -15,29 +15,32 @@ import (
 // RuleSummaries is the rule of a removal by summaries.
 const RuleSummaries = "summaries"
 
-// A RemovalRow holds the tokens that a rule has removed from the wire in one pass.
+// A RemovalRow says how many tokens a rule has removed from the wire in one pass.
 type RemovalRow struct {
 	Rule   string
 	Tokens int
-	// Through is the last covered ordinal after a removal by RuleSummaries. For any other rule, it is 0.
+	// Through is the last ordinal that the head covers after a removal by RuleSummaries. For any other rule, Through is
+	// 0.
 	Through int
 }
 
-// A RereadRow is a removed unit whose content was read again.
+// A RereadRow says that the model has read again the content of a removed unit.
 type RereadRow struct {
 	Tag int
-	// Ordinal is the ordinal of the unit's message. If no edit has removed the unit, a summary has, in the first pass
-	// whose head covers the message.
+	// Ordinal is the ordinal of the unit's message. It is needed if a summary has removed the unit, and no edit: the
+	// unit then left the wire in the first pass whose head covers the message.
 	Ordinal int
 	Tokens  int
 }
 
-// The query adds a reread to the pass and the rule that first removed the content, if that pass is recent enough.
+// The query adds a reread to the removal that first removed the content. The removal is given by its pass and its rule.
+// If its pass is too old, the query does nothing.
 //
 //go:embed query/reread.sql
 var rereadSQL string
 
-// If content was removed before the pass since, its reread is ignored.
+// insertRemovals stores what a pass has removed. It also adds the rereads to the removals of earlier passes. A reread is
+// ignored if its content was removed before the pass with the number `since`.
 func insertRemovals(tx *database.Tx, key Key, pass PassRow, removals []RemovalRow, rereads []RereadRow, since int) error {
 	for _, r := range rereads {
 		if _, err := tx.Exec(rereadSQL, key.Harness, key.Session, r.Tag, r.Ordinal, r.Tokens, since, RuleSummaries); err != nil {
@@ -69,8 +72,8 @@ func (s *Reports) Removals(ctx context.Context, key Key) ([]schema.Removal, erro
 	return all, nil
 }
 
-// ProjectRemovals returns the removals by rule in all sessions of a project, without causes. An unknown project has
-// none.
+// ProjectRemovals returns the removals in all sessions of a project, by rule but not by cause. For an unknown project,
+// it returns none.
 func (s *Reports) ProjectRemovals(ctx context.Context, project string) ([]schema.Removal, error) {
 	all, err := s.removals(ctx, `
 		SELECT rule, '', sum(tokens), sum(rereads), sum(reread)
@@ -87,7 +90,7 @@ func (s *Reports) ProjectRemovals(ctx context.Context, project string) ([]schema
 //go:embed query/pass_removals.sql
 var passRemovalsSQL string
 
-// PassRemovals returns a session's removals by pass, the largest of a pass first.
+// PassRemovals returns the removals of a session by pass. Within a pass, the largest removal comes first.
 func (s *Reports) PassRemovals(ctx context.Context, key Key) (map[int][]RemovalRow, error) {
 	all := make(map[int][]RemovalRow)
 	err := s.view(ctx, func(c *sqlite3.Conn) error {

@@ -52,7 +52,7 @@ func TestBustsAreCountedByCause(t *testing.T) {
 	same(t, "busts", report(t, s, key).BustCauses, []schema.CauseCount{{Cause: "model", Count: 3}, {Cause: "flush", Count: 2}, {Cause: "threshold", Count: 2}})
 }
 
-// Triggers maintain the sums.
+// Triggers keep the sums up to date. The sums must always equal a fresh count of all rows.
 func TestSumsEqualAFreshCount(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	sessions := 0
@@ -150,7 +150,7 @@ func TestNewestPriceIsTold(t *testing.T) {
 	same(t, "price", report(t, s, key).Priced, &schema.PricedPass{Pass: 5, Cause: "not-worth-it", Bust: false, Price: schema.BustPrice{Resent: 700, Forecast: 4}})
 }
 
-// If the query did not use its index, a status would read the whole journal of every session that has no price.
+// The query must use its index. Otherwise a status would read the whole journal of every session that has no price.
 func TestNewestPriceReadsItsIndexOnly(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	rows, err := s.Writer().Query("EXPLAIN QUERY PLAN "+reportPricedSQL, "h", "s")

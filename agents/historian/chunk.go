@@ -12,11 +12,11 @@ import (
 // A Chunk is the range of messages that one run of the historian reads, as condensed text.
 type Chunk struct {
 	chronicle.Range
-	// Text shows the messages, one block per line, for example "[2-5] A: Looking. / TC: List files".
+	// Text is the condensed text, one block per line, for example "[2-5] A: Looking. / TC: List files".
 	Text string
-	// Lines has one entry for each ordinal of the chunk, in order.
+	// Lines has one entry for each message of the chunk, in order. The key of an unreadable message is "".
 	Lines []chronicle.Place
-	// ToolOnly lists the ranges without any words from the user or the model.
+	// ToolOnly lists the ranges in which neither the user nor the model wrote any words.
 	ToolOnly []chronicle.Range
 }
 
@@ -35,7 +35,7 @@ func (c *Chunk) check() error {
 	return nil
 }
 
-// An unreadable message has the key "".
+// keys returns the keys of the messages in a range. The key of an unreadable message is "".
 func (c *Chunk) keys(r chronicle.Range) []string {
 	keys := make([]string, 0, r.End-r.Start+1)
 	for _, line := range c.Lines[r.Start-c.Start : r.End-c.Start+1] {
@@ -67,12 +67,12 @@ const (
 	Assistant Role = "assistant"
 )
 
-// A Message is one raw message of a chunk's range. The historian finds anchors in messages, and makes extractive
-// compartments from them.
+// A Message is one raw message from the range of a chunk. The historian looks for anchors in it, and writes extractive
+// compartments from it.
 type Message struct {
 	Ordinal int
 	Role    Role
-	// Texts were written by the author that Role names.
+	// Texts were written by the author named in Role.
 	Texts []string
 	// Others are texts of other authors, for example the content of a file that the user attached. The historian treats
 	// them like outputs of tools.
@@ -85,7 +85,7 @@ type Call struct {
 	Arguments json.Value
 	Output    string
 	IsError   bool
-	// Writes means that the tool changes the files in its arguments.
+	// Writes means that the tool changes the files named in its arguments.
 	Writes bool
 }
 

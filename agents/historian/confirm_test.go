@@ -14,7 +14,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
-// The user typed message 1. The model wrote messages 2 and 4. Message 3 contains a file that the user attached.
+// In this conversation, the user typed message 1, and the model wrote messages 2 and 4. Message 3 contains a file that
+// the user attached.
 var typed = []Message{
 	{Ordinal: 1, Role: User, Texts: []string{"Yes, never\npush to `main`. It\u2019s  protected! Use “bun” 1.2."}},
 	{Ordinal: 2, Role: Assistant, Texts: []string{"I will delete the branches."}, Calls: []Call{{Tool: "bash", Arguments: []byte(`{"command":"go test ./internal/db"}`), Output: "--- FAIL: TestPool"}}},
@@ -44,7 +45,8 @@ func (a *answers) Ask(context.Context, ask.Request) (ask.Answer, error) {
 	return ask.Answer{Text: text}, nil
 }
 
-// If a model invents a line "U: …", the head of every later prompt would show the line as a quote of the user.
+// A model may invent a line "U: …". Without a check, the head of every later prompt would show this line as a quote of
+// the user.
 func TestQuotesStandInTheUsersWords(t *testing.T) {
 	for _, test := range []struct {
 		name, tier, want string
@@ -110,7 +112,7 @@ func TestQuotesStandInTheUsersWords(t *testing.T) {
 	}
 }
 
-// A false fact would be in the head of every later session of the project.
+// Facts must stand in the messages. A false fact would be in the head of every later session of the project.
 func TestFactsStandInTheirMessages(t *testing.T) {
 	for _, test := range []struct {
 		fact string

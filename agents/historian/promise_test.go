@@ -25,8 +25,8 @@ func promising() *Job {
 	}
 }
 
-// The historian chooses among sentences of the chunk, so it cannot invent a promise. A sentence from a file, from a
-// tool or in a forged line is refused.
+// The historian cannot invent a promise, because it only chooses among the sentences of the chunk. It must not choose a
+// sentence from a file, from a tool or from a forged line.
 func TestPromisesAreWordsOfTheUserOrTheAgent(t *testing.T) {
 	j := promising()
 	section := blocks(t, Prompt(j))["open_items"]
@@ -49,7 +49,7 @@ func TestPromisesAreWordsOfTheUserOrTheAgent(t *testing.T) {
 	}
 }
 
-// Only a message of the user withdraws a promise of the user.
+// A promise of the user can be withdrawn only by a message of the user.
 func TestPromisesAreClosedByMessages(t *testing.T) {
 	for line, isClosed := range map[string]bool{
 		"open 7 done [5]":         true,

@@ -49,7 +49,7 @@ func (cmd *doctorCmd) Run(ctx context.Context, s streams) error {
 	var notFixed error
 	if cmd.Fix {
 		notFixed = doctor.Repair(ctx, findings)
-		// A repaired problem may have hidden another one, so doctor examines everything again.
+		// One problem may hide another. So after the repair, doctor examines everything again.
 		fixed := slices.DeleteFunc(findings, func(f doctor.Finding) bool { return !f.Fixed })
 		again, err := doctor.Examine(ctx, o)
 		if err != nil {
@@ -94,7 +94,8 @@ func (cmd *doctorCmd) options() (doctor.Options, error) {
 	}, nil
 }
 
-// If project is empty, the harnesses have only the user's own configuration.
+// harnesses returns the harnesses that doctor examines. If project is empty, it looks only at the user's own
+// configuration.
 func harnesses(project, dataDir string) (all []doctor.Harness) {
 	for _, h := range install.Harnesses {
 		at := places(h, project, dataDir)
@@ -132,13 +133,14 @@ func harnesses(project, dataDir string) (all []doctor.Harness) {
 	return all
 }
 
-// A host may have been started with other environment variables. Its socket may then be in one of these directories.
+// otherDirs returns further directories in which a host may have its socket, because it was started with other
+// environment variables than this program.
 func otherDirs(dataDir string) []string {
 	usual := daemon.RuntimeDirs(dataDir)
 	return slices.DeleteFunc(daemon.LookDirs(dataDir), func(dir string) bool { return slices.Contains(usual, dir) })
 }
 
-// A harness reads two configurations: the project's and the user's own.
+// places returns the two configurations that a harness reads: the project's, and the user's own.
 func places(h *install.Harness, project, dataDir string) []install.Place {
 	user := install.Place{Harness: h, Env: os.Getenv, DataDir: dataDir}
 	inProject := user
@@ -171,7 +173,7 @@ func foreignPlugin(ctx context.Context, place install.Place) (string, error) {
 	return install.ForeignPlugin(ctx, place, shim)
 }
 
-// An installation has switched the harness's compaction off.
+// restoreCompaction switches the harness's own compaction on again, which an installation has switched off.
 func restoreCompaction(ctx context.Context, places []install.Place) error {
 	restored := false
 	for _, place := range places {

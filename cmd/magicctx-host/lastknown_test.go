@@ -13,7 +13,7 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// storeSession stores a session whose newest prompt has prompt tokens. The window has 48,000 tokens.
+// storeSession stores a session in a window of 48,000 tokens. prompt is the size of its newest prompt in tokens.
 func storeSession(t *testing.T, dir, harness, id string, prompt int) {
 	t.Helper()
 	must := func(err error) {
@@ -85,7 +85,8 @@ func TestUninstallNamesSessionsThatWillNotFit(t *testing.T) {
 	}
 }
 
-// install for all projects reports another context plugin of the current project.
+// Even if the user installs magicctx for all projects, the installation must report another context plugin in the
+// current project.
 func TestInstallLooksIntoTheCurrentProject(t *testing.T) {
 	dir, home, project := t.TempDir(), t.TempDir(), t.TempDir()
 	t.Setenv("HOME", home)

@@ -15,7 +15,7 @@ import (
 // OpenCode is an Agent, and has all methods of opencodetest.OpenCode.
 type OpenCode struct {
 	*opencodetest.OpenCode
-	// If Title is empty, new sessions have the title "e2e".
+	// Title is the title of new sessions. If it is empty, their title is "e2e".
 	Title string
 }
 
@@ -27,7 +27,7 @@ func (o *OpenCode) End() error {
 	return o.Stop()
 }
 
-// If a session has no title, OpenCode asks the model for one.
+// Begin creates a session with a title, because OpenCode would otherwise ask the model for one.
 func (o *OpenCode) Begin(ctx context.Context) (string, error) {
 	s, err := o.CreateSession(ctx, opencodetest.NewSession{Title: cmp.Or(o.Title, "e2e")})
 	return s.ID, err

@@ -11,17 +11,17 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
-// A summary contains one of five sentences. In a window of 64,000 tokens, OpenCode's summary then has about 1,200
-// tokens. Each tier of a compartment contains one of three sentences of the tier before it. Real tiers have this ratio
-// (see docs/history.md).
+// A summary keeps one of keptOf sentences. OpenCode's summary then has about 1,200 tokens in a window of 64,000 tokens.
+// Each tier of a compartment keeps one of keptOfTier sentences of the more detailed tier before it. Real tiers have
+// about this ratio (see docs/history.md).
 const (
 	keptOf     = 5
 	keptOfTier = 3
 )
 
-// compress returns about one of n sentences, selected by a hash of seed and sentence. OpenCode's compaction and the
-// historian both use compress, so neither has the better summaries. With another seed, compress selects other
-// sentences, so a summary of a summary loses more.
+// compress returns about one of n sentences, selected by a hash of the seed and the sentence. Both OpenCode's
+// compaction and the historian use it, so that neither has an advantage. Another seed selects other sentences, so a
+// summary of a summary loses even more.
 func compress(sentences []string, n uint64, seed string) (kept []string) {
 	for _, s := range sentences {
 		h := fnv.New64a()
@@ -33,7 +33,7 @@ func compress(sentences []string, n uint64, seed string) (kept []string) {
 	return kept
 }
 
-// sentences returns the full sentences and the error lines of a text. It ignores listings and calls.
+// sentences returns the complete sentences and the error lines of a text. It ignores listings and calls.
 func sentences(text string) (all []string) {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
@@ -57,8 +57,8 @@ var (
 	summaryHeader   = "## Objective\n- The user has the ledgers of a town read.\n\n## Work State\n"
 )
 
-// p is the newest place in the story. The summary must contain p, because after the compaction no other message may
-// contain it.
+// compaction plays the model that writes OpenCode's summary. p is the place that the story has reached. The summary
+// must contain p, because the compaction may remove every other message that contains it.
 func compaction(prompt string, p place) answer {
 	var told []string
 	for _, part := range []*regexp.Regexp{previousSummary, compacted} {
@@ -73,7 +73,8 @@ func compaction(prompt string, p place) answer {
 		summaryHeader, p.turn, p.step, strings.Join(told, "\n- "))}
 }
 
-// With two turns, the first tier of a compartment has about 300 tokens, as real compartments have (docs/history.md).
+// A compartment covers two turns, because its first tier then has about 300 tokens, like a real compartment
+// (docs/history.md).
 const turnsOfCompartment = 2
 
 var (

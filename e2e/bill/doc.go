@@ -10,11 +10,11 @@
 //
 // Each turn has five tool calls. A long pause lasts longer than the provider keeps a prompt in its cache. Bill plays
 // each scene twice: with magicctx, and with OpenCode's compaction. The same scripted model writes the summaries of
-// both, so neither has better ones. A simulated cache takes the place of the provider's.
+// both, so neither has better ones. A simulated cache replaces the provider's cache.
 //
-// Bill prints both costs, and fails if magicctx costs more than its bounds allow. With -recall, it counts instead how
-// many details of the session the model can still read, and how many magicctx adds to the prompt when the user asks
-// about their subject.
+// Bill prints both costs, and fails if magicctx costs more than its bounds allow. With -recall, it does not compare
+// costs. It counts how many details of the session the model can still read, and how many details magicctx adds to the
+// prompt when the user asks about their subject.
 //
 //	go run ./e2e/bill                      from the root of the repository
 //	go run ./e2e/bill -recall              counts details instead of money
@@ -30,9 +30,9 @@
 //	go run ./e2e/bill -again FILE          replays a recorded trace at each setting of spending, without OpenCode
 //	go run ./e2e/bill -again FILE -window 200000     replays the trace in another window
 //
-// Bill exits with 1 if magicctx exceeds a bound, and with 2 if it could not measure. Two runs with the same arguments
-// differ in their times, and by less than 0.01 % in their bills: the session's random id selects the examples in the
-// historian's prompt.
+// Bill exits with 1 if magicctx exceeds a bound, and with 2 if it could not measure. If you run it twice with the same
+// arguments, the times differ, and the bills differ by less than 0.01 %. The reason is that the session's random id
+// selects the examples in the historian's prompt.
 //
 // It may import agents/historian, e2e/agent, e2e/mockllm, e2e/opencode2, e2e/opencodetest, e2e/script, e2e/stage, internal/chronicle, internal/config,
 // internal/format, internal/json, internal/promptcache, internal/replay, internal/route, internal/tokens,

@@ -12,7 +12,8 @@ import (
 
 type sighting struct {
 	Told []needle
-	// Both use indices of Told. Verbatim: the needle is in a message. Summary: the needle is only in a summary.
+	// The keys of both maps are indexes of Told. Verbatim contains the needles that are in a message. Summary contains
+	// the needles that are only in a summary.
 	Verbatim, Summary map[int]bool
 }
 
@@ -37,8 +38,8 @@ func (s story) findNeedles(p place, messages []mockllm.Message) sighting {
 	return found
 }
 
-// splitSummary splits a text into a summary and verbatim messages. The summary is OpenCode's, or magicctx's head. Only
-// OpenCode 2 puts both into one text.
+// splitSummary separates the summary in a text from the verbatim messages. The summary may be OpenCode's, or the head
+// of magicctx. Only OpenCode 2 puts a summary and messages into the same text.
 func splitSummary(text string) (summary, verbatim string) {
 	switch {
 	case strings.HasPrefix(text, summaryHeader), strings.HasPrefix(text, "<session-history"), strings.Contains(text, "\n<session-history"):
@@ -54,8 +55,8 @@ const checkEvery = 20
 
 func isCheck(turn, turns int) bool { return turn%checkEvery == 0 || turn == turns }
 
-// A recall counts where needles are at the last prompt of a turn. A needle in several places counts only in the best
-// one.
+// A recall counts the needles that the model can still find at the last prompt of a turn, by the place where it finds
+// them. A needle in several places counts only for the best place.
 type recall struct {
 	Turn     int `json:"turn"`
 	Told     int `json:"told"`
@@ -64,8 +65,9 @@ type recall struct {
 	// Expandable needles are not in the prompt, but ctx_expand shows them.
 	Expandable int `json:"expandable"`
 	Lost       int `json:"lost"`
-	// Both count, after the last turn, needles that are not in the prompt. Searchable: one search finds them. Arrived:
-	// magicctx adds them to the prompt when the user asks about their subject.
+	// Searchable and Arrived are counted only after the last turn. They count needles that are not in the prompt.
+	// Searchable needles are found by a single search. Arrived needles come into the prompt as soon as the user asks
+	// about their subject, because magicctx adds them.
 	Searchable   int            `json:"searchable"`
 	Arrived      int            `json:"arrived"`
 	ArrivedKinds map[string]int `json:"arrived_kinds,omitempty"`
@@ -95,8 +97,9 @@ func (r recall) inPrompt() int { return r.Verbatim + r.Summary }
 // known returns the share of the needles that are in the prompt or arrive in it.
 func (r recall) known() float64 { return float64(r.inPrompt()+r.Arrived) / float64(max(1, r.Told)) }
 
-// expanded returns all messages of a session from `magicctx-host history expand`, which reads them with the same code
-// as ctx_expand. It asks for each compartment's range, and for the rest in one range.
+// expanded returns all messages of a session as `magicctx-host history expand` shows them. The command reads messages
+// with the same code as ctx_expand. expanded calls it once for the range of each compartment, and once for the messages
+// after them.
 func expanded(ctx context.Context, user *stage.User, session string) (string, error) {
 	shown, err := user.Host(ctx, "history", "show", session, "--json")
 	if err != nil {

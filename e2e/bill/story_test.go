@@ -13,7 +13,8 @@ const testTurns = 60
 
 func testStory() story { return story{project: "/project", turns: testTurns, tools: script.OpenCode} }
 
-// In published measurements of other tools, a step has about 1,100 tokens, with an output of 3 KB.
+// The steps of the story must be as large as real ones. In published measurements of other tools, a step has about
+// 1,100 tokens, and its output has 3 KB.
 func TestStepsHaveTheirSize(t *testing.T) {
 	s := testStory()
 	files := s.files()
@@ -24,7 +25,7 @@ func TestStepsHaveTheirSize(t *testing.T) {
 			if n := len(output); n < 2_500 || n > 3_300 {
 				t.Errorf("turn %d, step %d shows %d bytes, want about 3 KB", turn, step, n)
 			}
-			// OpenCode's read tool adds a number to each line, which has about two tokens.
+			// OpenCode's read tool puts a number before each line. The number takes about two tokens.
 			size := tokens.Count(output) + linesPerCall*2 + s.after(place{turn, step - 1}).tokens()
 			if size < 950 || size > 1_200 {
 				t.Errorf("turn %d, step %d takes %d tokens, want about 1,100", turn, step, size)
@@ -70,7 +71,8 @@ func TestNoTwoCallsAreEqual(t *testing.T) {
 	}
 }
 
-// No rule can drop texts, the system prompt or the tools.
+// No rule can drop texts, the system prompt or the tools. In this story, they alone fill most of the window, so only
+// summaries help.
 func TestTextsFillMostOfTheWindow(t *testing.T) {
 	const systemAndTools = 7_300 // measured with OpenCode 1.18.33
 	s := testStory()
@@ -86,7 +88,8 @@ func TestTextsFillMostOfTheWindow(t *testing.T) {
 	}
 }
 
-// position must find the place in each answer, so that the story can continue from there.
+// position must find out from each answer which place of the story it belongs to. Otherwise the story could not
+// continue from there.
 func TestAnswersNameTheirPlace(t *testing.T) {
 	s := testStory()
 	for _, p := range []place{{1, 0}, {17, 2}, {60, calls}} {

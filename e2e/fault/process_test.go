@@ -37,8 +37,8 @@ func (s *scene) processFaults() {
 		must(s.t, err)
 		resume := pause(s.t, host)
 		s.suffers("the host did not answer in time")
-		// On a busy machine, the last thread of the paused host may still run for a while and answer. So this check
-		// comes after the prompt.
+		// This check comes after the prompt, because on a busy machine the last thread of the paused host may still run
+		// for a while, and answer.
 		s.explained("does not answer", "host: the running host does not answer")
 		resume()
 		_, err = s.user.Status(s.ctx) // when this call is answered, the host has handled all earlier calls

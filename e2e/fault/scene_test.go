@@ -83,7 +83,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// The model's script has no answers for a historian.
+// configure switches the historian off, because the model's script has no answers for it.
 func (s *scene) configure() {
 	s.t.Helper()
 	ms := deadline.Milliseconds()
@@ -98,8 +98,8 @@ func (s *scene) install() {
 	must(s.t, os.WriteFile(s.binary, raw, 0o700))
 }
 
-// be sets how the host behaves from its next start on. A shim may start the host at any moment, so be replaces the file
-// at once, by a rename.
+// The method `be` sets how the host behaves from its next start on. A shim may start the host at any moment, so `be`
+// replaces the file at once, by renaming another one.
 func (s *scene) be(behaviour string) {
 	s.t.Helper()
 	next := s.behaviour() + ".next"
@@ -139,7 +139,7 @@ func (s *scene) start() {
 	s.newSession()
 }
 
-// While do runs, there is no host, and the shim cannot start one.
+// whileDown calls do while there is no host and the shim cannot start one.
 func (s *scene) whileDown(do func()) {
 	s.t.Helper()
 	s.be("crash")
@@ -213,7 +213,8 @@ func (s *scene) prompt(text string) (*mockllm.Request, time.Duration) {
 	return ours[0], elapsed
 }
 
-// If the host has seen a user's message, the message begins with a tag, for example "§12§ ".
+// The host puts a tag such as "§12§ " in front of each message of the user. So a message without a tag has not passed
+// through the host.
 const tag = "§"
 
 func (s *scene) works() {
@@ -228,8 +229,8 @@ func (s *scene) treatsInTime() {
 	}
 }
 
-// limit returns the longest allowed time for a prompt. It is generous, so a busy machine never exceeds it. It still
-// finds a call without a deadline. The unit tests in host.test.ts check the exact times.
+// limit returns the longest time that a prompt may take. It is so generous that even a busy machine stays below it, but
+// a call without a deadline exceeds it. The unit tests in host.test.ts check the exact times.
 func (s *scene) limit() time.Duration { return 5 * (deadline + s.usual) }
 
 // treats sends a prompt and fails if the host has not seen it. treats returns the duration of the turn.
@@ -246,8 +247,8 @@ func (s *scene) treats() time.Duration {
 	return elapsed
 }
 
-// suffers sends prompts during a fault. They must reach the provider. Older messages must look as before, and the new
-// message as the user typed it. The user must get one notice, which names all causes.
+// suffers sends prompts during a fault. Every prompt must reach the provider. Older messages must look as before the
+// fault, and the new message as the user typed it. The user must get exactly one notice, which names all causes.
 func (s *scene) suffers(causes ...string) {
 	s.t.Helper()
 	s.forgetNotices()
@@ -255,7 +256,7 @@ func (s *scene) suffers(causes ...string) {
 	s.told(causes...)
 }
 
-// endures makes the assertions of suffers, but none about the notice.
+// endures checks the same as suffers, except for the notice.
 func (s *scene) endures() {
 	s.t.Helper()
 	for i := range 2 {
@@ -292,8 +293,8 @@ func (s *scene) heard() (notices []string) {
 	return slices.Clone(s.notices)
 }
 
-// told waits for the notice, because OpenCode sends it over another connection than the answer. If the notice reports
-// no trouble, OpenCode shows it only six seconds after the one before.
+// told waits until the notice has arrived, because OpenCode does not send it over the same connection as the answer. If
+// a notice reports no trouble, OpenCode shows it at least six seconds after the previous notice.
 func (s *scene) told(causes ...string) {
 	s.t.Helper()
 	var notices []string
@@ -314,7 +315,7 @@ func (s *scene) told(causes ...string) {
 	s.t.Logf("told: %s", notices[0])
 }
 
-// After the fault, the next prompt must work as usual. The only notice is the one about the fault.
+// recovers checks that the next prompt after the fault works as usual, and that the user gets no further notice.
 func (s *scene) recovers() {
 	s.t.Helper()
 	s.works()
@@ -359,7 +360,7 @@ func (s *scene) answer(r *mockllm.Request) mockllm.Step {
 	return step
 }
 
-// When the hanging host is gone, OpenCode starts the next host.
+// endHanging kills the host that hangs. OpenCode then starts the next host.
 func (s *scene) endHanging() {
 	s.t.Helper()
 	raw, err := os.ReadFile(s.behaviour() + ".pid")

@@ -58,7 +58,7 @@ func (s *scene) storeFaults() {
 		must(s.t, os.Rename(path+".away", path))
 		s.recovers()
 	})
-	// When the host finds this fault, it repairs the store. So the first prompt already works.
+	// The host repairs this fault as soon as it finds it. So already the first prompt works as usual.
 	mended := func() {
 		s.treatsInTime()
 		s.told("was damaged", "moved to "+path+".corrupt-")
@@ -77,8 +77,8 @@ func (s *scene) storeFaults() {
 	s.in("corrupt in the middle of its life", func() {
 		s.forgetNotices()
 		awaitQuiet(s.t, path) // wait, because a host that writes later would repair the damage before doctor looks
-		// SQLite caches pages in memory, so it might not notice the damage for a long time. A write by another program
-		// makes it read the pages again.
+		// SQLite keeps pages in memory, so the host might not notice the damage for a long time. A write by another
+		// program makes SQLite read the pages again.
 		userVersion(s.t, path, userVersion(s.t, path, 0))
 		for _, file := range []string{path, path + "-wal"} { // the newest pages are in the write-ahead log
 			corrupt(s.t, file)
@@ -88,7 +88,7 @@ func (s *scene) storeFaults() {
 	})
 }
 
-// doctor finds the damage before a prompt does.
+// isDamaged checks that doctor finds the damage, before a prompt makes the host find it.
 func (s *scene) isDamaged() {
 	s.t.Helper()
 	for _, f := range s.findings() {
@@ -99,14 +99,14 @@ func (s *scene) isDamaged() {
 	s.t.Error("doctor finds no damage")
 }
 
-// corrupt overwrites the file in place, because a host may have it open.
+// corrupt overwrites the file in place. If it replaced the file, a running host would keep using the old one.
 func corrupt(t *testing.T, path string) {
 	t.Helper()
 	must(t, os.WriteFile(path, bytes.Repeat([]byte("not a database "), 5000), 0o600))
 }
 
-// After a prompt has returned, the harness still reports its usage. awaitQuiet waits until nothing has been written to
-// the database for a second.
+// awaitQuiet waits until nothing has been written to the database for a second. This is necessary because the harness
+// reports the usage only after a prompt has returned.
 func awaitQuiet(t *testing.T, path string) {
 	t.Helper()
 	db := openDatabase(t, path)
@@ -122,7 +122,7 @@ func awaitQuiet(t *testing.T, path string) {
 	}
 }
 
-// If to is not 0, userVersion then sets the schema version.
+// userVersion returns the schema version of the database. If `to` is not 0, it then sets the version to `to`.
 func userVersion(t *testing.T, path string, to int) int {
 	t.Helper()
 	db := openDatabase(t, path)
@@ -153,8 +153,8 @@ func pragma(t *testing.T, db *sqlite3.Conn, name string) int {
 	return stmt.ColumnInt(0)
 }
 
-// A full disk needs a file system of its own. If the test cannot mount one, the faults are skipped. The store's tests
-// simulate the same errors on each machine.
+// diskFaults needs a file system of its own, to fill it up. If the test cannot mount one, it skips these faults. The
+// store's own tests simulate the same errors on every machine.
 func (s *scene) diskFaults() {
 	s.in("full", func() {
 		s.needsMount()
@@ -167,7 +167,8 @@ func (s *scene) diskFaults() {
 	})
 	s.in("read-only", func() {
 		s.needsMount()
-		// A file system with a file open for writing cannot become read-only.
+		// Linux refuses to make a file system read-only while a file in it is open for writing, so the host must be
+		// down.
 		s.whileDown(func() { must(s.t, s.mount("-o", "remount,ro", s.user.DataDir)) })
 		s.suffers("read-only file system")
 		s.explained("read-only file system", "host: read-only file system", "permissions: "+s.user.DataDir+": read-only file system")
@@ -176,7 +177,8 @@ func (s *scene) diskFaults() {
 	})
 }
 
-// mountData mounts a disk of the smallest size that doctor accepts. If that fails, the faults of the disk are skipped.
+// mountData mounts the smallest disk that doctor accepts as the data directory. If this fails, the tests of disk faults
+// are skipped.
 func (s *scene) mountData() {
 	s.t.Helper()
 	must(s.t, os.MkdirAll(s.user.DataDir, 0o700))

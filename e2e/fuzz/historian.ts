@@ -31,7 +31,7 @@ export function summarise(manner: Manner, prompt: string, random: Random): Summa
   }
 }
 
-/** Writes one or two compartments for the messages in the prompt. */
+/** Writes one or two valid compartments for the messages that the prompt contains. */
 function good(prompt: string, random: Random): string {
   const [, first = "1", last = "1"] = /^Messages (\d+)-(\d+):$/m.exec(prompt) ?? []
   const [start, end] = [Number(first), Number(last)]

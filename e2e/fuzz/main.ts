@@ -15,10 +15,10 @@ interface Options {
   passes: number
   timeMS: number
   jobs: number
-  /** The difference between the seeds of two successive sessions in one process. */
+  /** How far the seeds of two successive sessions of one process are apart. */
   stride: number
   verbose: boolean
-  /** The directory for requests with findings; empty for none. */
+  /** The directory to which requests with findings are written. Empty if none are written. */
   dump: string
   host: string
   shim: string
@@ -124,7 +124,9 @@ async function play(options: Options): Promise<Sum> {
   return sum
 }
 
-/** A process plays one session at a time. So several processes run, and each plays a part of the sessions. */
+/**
+ * Starts several processes, because each can play only one session at a time, and gives each a part of the sessions.
+ */
 async function share(options: Options): Promise<Sum> {
   const jobs = Array.from({ length: options.jobs }, (_, i) => {
     const each = (n: number) => (n === Infinity ? [] : [String(Math.ceil((n - i) / options.jobs))])

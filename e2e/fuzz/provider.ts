@@ -178,8 +178,8 @@ export function bytesIn(turns: readonly Turn[]): number {
 }
 
 /**
- * The size of a prompt whose system prompt and tools are those of chain. isCovered names the messages that the head
- * replaces. kept returns the size of a message on the wire, or undefined if the message is sent raw.
+ * Returns the size of a prompt that has the system prompt and the tools of chain. isCovered tells whether the head
+ * replaces a message. kept returns the size of a message on the wire, or undefined if the message is sent raw.
  */
 export function promptBytes(raw: readonly Turn[], ids: Iterable<string>, chain: Chain, headBytes: number, isCovered: (id: string) => boolean, kept: (id: string) => { bytes: number } | undefined): number {
   let sum = headBytes + chain.bytes - chain.blocks.reduce((all, { bytes }) => all + bytes, 0)
@@ -226,7 +226,7 @@ export function before(chain: Chain, i: number): bigint {
   return i === 0 ? chain.start : chain.blocks[i - 1]!.digest
 }
 
-/** For each block of an answer to the request: the digest to which the block is bound. */
+/** Returns, for each block of an answer to the request, the digest to which the block is bound. */
 export function bindings(chain: Chain, answer: readonly Block[]): bigint[] {
   let last = chain.blocks.at(-1)?.digest ?? chain.start
   return answer.map((block) => {
@@ -236,7 +236,7 @@ export function bindings(chain: Chain, answer: readonly Block[]): bigint[] {
   })
 }
 
-/** The number of equal blocks at the start of two requests. If their system prompts differ, -1. */
+/** Returns how many blocks at the start of two requests are equal, or -1 if the system prompts differ. */
 export function shared(a: Chain, b: Chain): number {
   if (a.start !== b.start) return -1
   let n = 0

@@ -9,7 +9,10 @@ export interface RealArrays {
   wire: unknown[]
 }
 
-/** The function judge of e2e/judge/judge.ts, with the real converters of the AI SDK. Undefined if they are missing. */
+/**
+ * The function `judge` of e2e/judge/judge.ts, which uses the real converters of the AI SDK. It is undefined if they are
+ * not installed.
+ */
 type Converters = (c: RealArrays & { profile: string; model: { provider: string; id: string }; binds: boolean }) => Promise<{ rule: string; where: string; detail: string }[]>
 
 const converters: Promise<Converters | undefined> = (async () => {

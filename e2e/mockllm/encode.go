@@ -9,7 +9,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// The providers' formats are large and nested. Go types would only repeat the literals below.
+// An object is a JSON object. The formats of the providers are large and nested, so Go types for them would only repeat
+// the literals below.
 type object map[string]any
 
 // An event is one server-sent event. If data is a string, it is sent unchanged. All other data is sent as JSON.
@@ -75,7 +76,7 @@ func numberedID(d Dialect, n int) string {
 	return fmt.Sprintf("toolu_mock%06d", n)
 }
 
-// In an Anthropic answer without streaming, the arguments must be valid JSON.
+// validInput returns the arguments of a call. In an Anthropic answer without streaming, they must be valid JSON.
 func (b Block) validInput() json.Value {
 	if v := json.Value(b.input); v.IsValid() {
 		return v

@@ -1,4 +1,5 @@
-// Uses the dashboard as a person does, and prints problems. When the first state is shown, it prints a line.
+// Uses the dashboard like a person, and prints the problems that it finds. When the page shows its first state, the
+// script prints a line.
 //
 //   node dashboard.mjs CHROMIUM URL SCREENS
 import { mkdirSync, readFileSync } from "node:fs"
@@ -31,7 +32,7 @@ try {
   check("a session that has gone stays", (await page.locator(".card").count()) === 1)
   check("the warning is not shown", await page.locator("#warnings li").isVisible())
 
-  /** Checks the shown page in all sizes and colours, and then restores the first size and colour. */
+  /** Checks the current page in all sizes and colours. Afterwards, it restores the first size and colour. */
   const look = async (name) => {
     for (const [width, height, colorScheme] of [[400, 800, "dark"], [400, 800, "light"], [1280, 900, "dark"], [1280, 900, "light"]]) {
       await page.setViewportSize({ width, height })
@@ -192,7 +193,8 @@ try {
   await page.goto("about:blank")
   await page.goto(url) // a second time
   await page.getByText("46% of 200k").waitFor()
-  // The browser also logs the two requests that the server had to refuse: the edit and the token.
+  // Two requests had to be refused: the edit and the token. The browser logs them too, so the script removes them from
+  // the problems.
   problems.splice(0, problems.length, ...problems.filter((p) => !p.includes("422")))
   const stranger = await (await browser.newContext()).newPage()
   await stranger.goto(url)

@@ -9,12 +9,12 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// If the page does not escape this name, a script in it writes to the console.
+// hostile is a name that contains scripts. If the page does not escape it, a script writes to the console.
 const hostile = `</script><script>console.error("injected")</script><img src=x onerror=console.error(1)>"'` + "`{{.}}\u202e\xff"
 
 const window = 64_000
 
-// A writer creates passes that look real: the prompt grows with each pass, and shrinks at the threshold.
+// A writer makes up passes that look real: the prompt grows with each pass, and shrinks when it reaches the threshold.
 type writer struct {
 	summary replay.Summary
 	from    replay.Sources

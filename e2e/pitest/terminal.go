@@ -29,7 +29,7 @@ type Terminal struct {
 // ErrNoTerminal means that this machine has no program that can provide a terminal.
 var ErrNoTerminal = errors.New("the program script (util-linux) is not installed")
 
-// StartTerminal starts Pi with its screen. Stop ends the process, and the end of ctx kills it.
+// StartTerminal starts Pi with its screen on a terminal. Stop ends Pi. If ctx ends, Pi is killed.
 func StartTerminal(ctx context.Context, o Options) (*Terminal, error) {
 	pi, err := o.command(ctx)
 	if err != nil {
@@ -38,7 +38,7 @@ func StartTerminal(ctx context.Context, o Options) (*Terminal, error) {
 	return OnTerminal(ctx, pi, UsualSize)
 }
 
-// OnTerminal starts a program on a terminal. Stop ends the process, and the end of ctx kills it.
+// OnTerminal starts a program on a terminal. Stop ends the program. If ctx ends, the program is killed.
 func OnTerminal(ctx context.Context, program *exec.Cmd, size Size) (*Terminal, error) {
 	script, err := exec.LookPath("script")
 	if err != nil {
@@ -75,13 +75,13 @@ func (t *Terminal) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// The key "\r" sends a prompt.
+// Type types keys as the user would. For example, "\r" is the key that sends a prompt.
 func (t *Terminal) Type(keys string) error {
 	_, err := io.WriteString(t.stdin, keys)
 	return err
 }
 
-// PID is the process that provides the terminal. The program on the terminal is its child.
+// PID is the id of the process that provides the terminal. The program on the terminal is a child of this process.
 func (t *Terminal) PID() int { return t.cmd.Process.Pid }
 
 func (t *Terminal) Lines() []string {

@@ -29,10 +29,10 @@ type Options struct {
 	Ledger     Ledger
 }
 
-// A Ledger books the questions of hidden agents, and refuses a question that could exceed a budget.
+// A Ledger records the cost of the questions that hidden agents ask. It refuses a question that could exceed a budget.
 type Ledger interface {
-	// Begin reserves the highest possible cost of a question that an agent may answer in several steps. If Begin
-	// returns an error, the caller must not ask. Otherwise, the caller calls settle after the question.
+	// Begin reserves the highest possible cost of a question, because the agent may need several steps to answer it. If
+	// Begin returns an error, the caller must not ask. Otherwise the caller must call settle after the question.
 	Begin(ctx context.Context, a Asker, q ask.Request, steps int) (settle func(End), err error)
 }
 
@@ -84,14 +84,15 @@ var _ ask.Asker = Asker{}
 // maxRuns bounds how many hidden agents run at once. In Pi, each agent is a process of about 150 MB.
 const maxRuns = 4
 
-// abortGrace is how long Ask waits for the end of a run that it has aborted. A shim waits five seconds.
+// abortGrace is how long Ask waits until a run that it has aborted ends. It is longer than the five seconds for which a
+// shim waits.
 const abortGrace = 8 * time.Second
 
-// Ask implements ask.Asker. Every error is an *ask.Error, except for a mistake in q. If a run fails and its usage is
-// known, the returned answer contains the usage. If ctx ends, Ask aborts the run in the harness, and waits at most
-// abortGrace for its end.
+// Ask implements ask.Asker. Every error is an *ask.Error, unless q itself is invalid. If a run fails and its usage is
+// known, the returned answer still contains the usage. If ctx ends, Ask aborts the run in the harness, and waits at
+// most abortGrace for its end.
 //
-// A run has only the tools of its definition, so a hidden agent reads no file and starts no other agent.
+// A run has only the tools of its definition, so a hidden agent can neither read files nor start other agents.
 func (a Asker) Ask(ctx context.Context, q ask.Request) (ask.Answer, error) {
 	p, err := a.params(q)
 	if err != nil {
@@ -197,7 +198,7 @@ func (r *Runner) runOn(ctx context.Context, c client.Client, p schema.AgentRunPa
 	return o.result, o.err
 }
 
-// An old shim may not know the method agent/run.
+// isUnknownMethod reports whether the shim is so old that it does not know agent/run.
 func isUnknownMethod(err error) bool {
 	var answered interface{ IsUnknownMethod() bool }
 	return errors.As(err, &answered) && answered.IsUnknownMethod()

@@ -177,7 +177,7 @@ func TestAgentAnswers(t *testing.T) {
 	}
 }
 
-// If a hidden agent had a tool, a text in the history could make the agent read ".env". The summary would then
+// A hidden agent must have no tools. Otherwise a text in the history could make it read ".env". The summary would then
 // contain that file, and the user would never see the call.
 func TestHostileCloneHiddenAgentReadsNoFile(t *testing.T) {
 	for _, harness := range schema.Harnesses {
@@ -203,7 +203,7 @@ func TestHostileCloneHiddenAgentReadsNoFile(t *testing.T) {
 	}
 }
 
-// A harness shows each registered agent to its user, so an agent that cannot run is not registered.
+// A harness shows each registered agent to its user. So an agent that is switched off must not be registered.
 func TestHistorianThatIsSwitchedOffIsNotOffered(t *testing.T) {
 	cfg := config.Default()
 	cfg.Historian.Disable = true
@@ -246,7 +246,7 @@ func TestAgentRunsOnTheConnectionOfItsSession(t *testing.T) {
 	wantUnavailable(t, inPi)
 }
 
-// If an old shim does not know agent/run, the host asks another shim. After any other failure, the host asks no other
+// If an old shim does not know agent/run, the host asks another shim. After any other failure, it must not ask another
 // shim, because the run may already have begun.
 func TestAgentIsNotRunTwice(t *testing.T) {
 	old := &runner{run: func(context.Context, schema.AgentRunParams) (schema.AgentRunResult, error) {

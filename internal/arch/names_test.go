@@ -17,10 +17,12 @@ import (
 var (
 	quoted = regexp.MustCompile("`([^`]+)`")
 	fence  = regexp.MustCompile("(?s)```.*?```")
-	// sourceFile matches the path of a file in this repository, for example `store/pass.go`, or a source file's name.
+	// sourceFile matches the path of a file in this repository, for example `store/pass.go`, or just the name of a
+	// source file.
 	sourceFile = regexp.MustCompile(`^[\w.*-]+\.(go|ts|mjs|sql)$|^[\w.*-]+(/[\w.*-]+)+\.(go|ts|mjs|sql|md|txtar|json|jsonl|txt|svg|gz)$`)
 	identifier = regexp.MustCompile(`^[A-Za-z]\w*(\.[A-Za-z]\w*)*(\(\))?$`)
-	// ofCode matches identifiers that are no plain words, because they have a capital inside, or an underscore.
+	// ofCode matches identifiers that cannot be ordinary words, because they contain an underscore or a capital after a
+	// small letter.
 	ofCode  = regexp.MustCompile(`[a-z0-9][A-Z]|_`)
 	goTest  = regexp.MustCompile(`^(Test|Fuzz|Benchmark)[A-Z]\w*…?$`)
 	command = regexp.MustCompile(`\b(task|npm run(?: --silent)?) ([a-z]+(?:[:-][a-z]+)*)`)
@@ -37,8 +39,8 @@ type sources struct {
 	keys     map[string]bool // for example project_docs.enabled, and project_docs
 }
 
-// Documents may name between backticks only existing files, functions, tests, tasks and configuration keys. The
-// changelog may also name removed things.
+// If a document names a file, function, test, task or configuration key in backticks, it must exist. Only the changelog
+// may name things that were removed.
 func TestDocumentsNameWhatExists(t *testing.T) {
 	root := rootOf(t)
 	s := readSources(t, root)
@@ -83,7 +85,8 @@ func TestWrongNamesAreFound(t *testing.T) {
 	}
 }
 
-// missing returns the names in a document that do not exist. It adds the number of all names to names.
+// missing returns the names in a document that do not exist. It also counts how many names the document contains, and
+// adds this to *names.
 func (s *sources) missing(document string, names *int) []string {
 	var found []string
 	complain := func(isThere bool, name, kind string) {

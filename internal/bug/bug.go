@@ -10,7 +10,7 @@ import (
 
 var count atomic.Int64
 
-// Reportf logs and counts a broken invariant. In a test, it panics.
+// Reportf reports a broken invariant: it logs and counts it. In a test, it panics.
 func Reportf(log *slog.Logger, format string, args ...any) {
 	msg := fmt.Sprintf(format, args...)
 	if testing.Testing() {

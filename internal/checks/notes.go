@@ -18,15 +18,17 @@ import (
 )
 
 const (
-	// A project has at most 200 waiting notes. If two projects were joined, the new project may have more.
+	// maxNotes is more than the 200 waiting notes that a project may have, because a project that was joined from two
+	// may have more.
 	maxNotes = 400
-	// maxMerges bounds the branches of one test, because each branch needs several runs of git.
+	// maxMerges bounds how many branches one test checks, because each branch needs several runs of git.
 	maxMerges = 20
 	maxRuns   = 200
 )
 
-// noteWaiting tests the project's notes soon, because the host must see a branch's commit before the branch is
-// merged. A replay has no index, and tests nothing: today's files differ from the recorded session's files.
+// noteWaiting tests the project's notes soon after a pass. If a note waits for the merge of a branch, the host must see
+// the branch's commit before the merge. A replay has no index and tests nothing, because today's files differ from the
+// files of the recorded session.
 func (t *Tester) noteWaiting(s *session.Session) {
 	directory, project := s.Row.Directory, s.Row.Project
 	if t.IndexDir == "" || project == "" || !t.begin(directory) {
@@ -62,8 +64,8 @@ func (t *Tester) end(directory string) {
 	delete(t.running, directory)
 }
 
-// TestNotes tests the conditions of a project's notes in one of its directories, and stores the results. It skips
-// notes that were tested in the last minutes.
+// TestNotes tests the conditions of a project's notes in one of the project's directories, and stores the results. It
+// skips notes that it has tested in the last minutes.
 func (t *Tester) TestNotes(ctx context.Context, directory, identity string) error {
 	waiting, err := t.Store.Memories.Waiting(ctx, identity, maxNotes)
 	waiting = t.due(waiting)
@@ -107,7 +109,8 @@ func (t *Tester) TestNotes(ctx context.Context, directory, identity string) erro
 	return err
 }
 
-// since is the time of the note's newest change. A changed note is a new attempt, so it is tested again.
+// An attempt is a note that was tested. The field since is the time of the note's newest change, so a changed note
+// counts as untested.
 type attempt struct{ note, since int64 }
 
 func (t *Tester) due(waiting []memories.Waiting) (due []memories.Waiting) {
@@ -125,8 +128,8 @@ func (t *Tester) due(waiting []memories.Waiting) (due []memories.Waiting) {
 	return due
 }
 
-// errLater means that a test has used up its runs of git before this note. The next test begins with this note, so
-// that every note is tested at some time.
+// errLater means that this test has run git often enough, and leaves this note for the next test. The next test starts
+// with it, so every note is tested in the end.
 var errLater = errors.New("git has run often enough")
 
 func (t *Tester) forget(w memories.Waiting) {
@@ -150,8 +153,9 @@ func (s *site) close() {
 	}
 }
 
-// If the condition holds, test returns the reason. If the note waits for a merge, test also returns the branch's
-// newest commit, which the next test needs. If the host cannot test the condition, test returns an error.
+// test checks the condition of a note. If the condition holds, test returns the reason. If the note waits for a merge,
+// test also returns the newest commit of the branch, which the next test needs. If the host cannot check the condition,
+// test returns an error.
 func (s *site) test(ctx context.Context, c chronicle.Condition, w memories.Waiting) (reason, seen string, err error) {
 	switch c.Kind {
 	case chronicle.ForFile, chronicle.ForNoFile:

@@ -1,6 +1,6 @@
 package chronicle
 
-// Memories about the user have this project and this category. All projects see them.
+// Memories about the user are stored under this project and this category. The sessions of all projects see them.
 const (
 	UserProject  = "user"
 	UserCategory = "USER_PREFERENCES"
@@ -9,7 +9,7 @@ const (
 // An Observation is a trait that the historian has noticed, for example "prefers short answers".
 type Observation struct {
 	Content string
-	// Words quotes the user.
+	// Words is the quote of the user that shows this trait.
 	Words  string
 	Source Range
 }

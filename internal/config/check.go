@@ -11,14 +11,15 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A checker checks the merged values of both levels. If it checked the project's file alone, it would replace a bad
-// value there by the default, and the default would hide the user's value.
+// A checker checks the values after the user's and the project's files are merged. Checking the project's file alone
+// would be wrong: a bad value there would be replaced by the default, and the default would then hide the user's good
+// value.
 type checker struct {
 	levels   []*level // the project comes first, because it overrides the user
 	warnings *warnings
 	bad      int      // number of rejected values so far
 	ignored  []string // agents whose block has bad values
-	// While inAgent is true, one bad value makes the whole block of the agent invalid.
+	// inAgent is true while the checker reads the block of an agent. One bad value makes the whole block invalid.
 	inAgent bool
 }
 
@@ -60,7 +61,8 @@ func (c *checker) object(at path, raw object, into reflect.Value) bool {
 	return complete
 }
 
-// A bad value is replaced by its default. A bad value inside a map or list is left out.
+// value checks a value and writes it into `into`. If the value is bad, the default stays. A bad value inside a map or
+// list is left out.
 func (c *checker) value(at path, raw any, r rules, into reflect.Value) bool {
 	switch into.Kind() {
 	case reflect.Pointer:
@@ -89,8 +91,8 @@ func (c *checker) value(at path, raw any, r rules, into reflect.Value) bool {
 	return true
 }
 
-// isShare reports whether a percentage was written as a share, for example 0.15 instead of 15. No percentage of this
-// configuration is meant to be 1 or less, except 0.
+// isShare reports whether the user wrote a percentage as a share, for example 0.15 instead of 15. No percentage in this
+// configuration makes sense between 0 and 1.
 func isShare(at path, raw any) bool {
 	n, ok := raw.(float64)
 	return ok && n > 0 && n <= 1 && strings.HasSuffix(at[0], "_percentage")
@@ -155,7 +157,8 @@ func (c *checker) tooMany(at path, ignored int) {
 	})
 }
 
-// If a map has a short form, one value is enough: 65 means {"default": 65}.
+// scalarOrNothing reads a single value in place of a map, if the map has such a short form. For example, 65 means
+// {"default": 65}.
 func (r rules) scalarOrNothing(raw any, elem reflect.Type) (reflect.Value, bool) {
 	if r.bare == "" {
 		return reflect.Value{}, false
@@ -174,7 +177,7 @@ func (c *checker) agent(at path, raw any, r rules, into reflect.Value) {
 		return
 	}
 	disable := into.FieldByName("Disable")
-	// If "disable" is neither true nor false, for example "yes", its author wanted to disable the agent.
+	// If "disable" is neither true nor false, for example "yes", the author most likely wanted to disable the agent.
 	block, _ := raw.(object)
 	written, isWritten := block["disable"]
 	_, isBool := written.(bool)
@@ -202,8 +205,9 @@ func (c *checker) forget(name string) {
 	}
 }
 
-// requireBlock disables an optional agent that no file names. lv.named leaves out a block that comes only from a
-// moved old key, or that only has pin_key_files, for which no dreamer is needed.
+// requireBlock disables an optional agent unless a file has a block for it. Two kinds of blocks do not count, and are
+// not in lv.named: a block that comes only from a moved old key, and a block that only has pin_key_files, which works
+// without the dreamer.
 func (c *checker) requireBlock(name string, disable *bool) {
 	for _, lv := range c.levels {
 		if lv.named[name] {
@@ -233,8 +237,8 @@ func (c *checker) completeEmbedding(e *schema.Embedding) {
 	e.Provider = schema.EmbeddingOff
 }
 
-// checkLowMark ignores a low mark that is not below the high mark of each model. Otherwise, a bust would free
-// nothing, and the next request would bust again.
+// checkLowMark ignores a low mark unless it is below the high marks of all models. Otherwise a bust would free nothing,
+// and the next request would bust again.
 func (c *checker) checkLowMark(cfg *schema.Config) {
 	high := cfg.ExecuteThresholdPercentage
 	for _, model := range slices.Sorted(maps.Keys(high)) {
@@ -254,7 +258,7 @@ func (c *checker) checkLowMark(cfg *schema.Config) {
 	}
 }
 
-// Without tasks, the dreamer's runs would do nothing, and nobody would see why.
+// checkTasks warns if the dreamer has no tasks. Its runs would do nothing, and nobody would see why.
 func (c *checker) checkTasks(cfg *schema.Config) {
 	if cfg.Dreamer.Disable || len(cfg.Dreamer.Tasks) > 0 {
 		return

@@ -22,7 +22,7 @@ const (
 	referenceName = "magic-context"
 )
 
-// A repository may contain a huge file under our name.
+// maxFileBytes bounds the size of a settings file, because a repository may contain a huge file under our name.
 const maxFileBytes = 256 << 10
 
 func (l *loader) userFiles(harness schema.Harness) []string {
@@ -59,7 +59,8 @@ func projectFiles(harness schema.Harness, dir string) []string {
 	return files
 }
 
-// If dir is relative, bothSuffixes returns no names, because the host's working directory is not the user's.
+// bothSuffixes returns the two possible paths of a settings file. If dir is relative, it returns none, because it
+// cannot know to which directory the path is relative: the host's working directory is not the user's.
 func bothSuffixes(dir, name string) []string {
 	if !filepath.IsAbs(dir) {
 		return nil
@@ -83,14 +84,15 @@ func (l *loader) expandHome(path string) string {
 	return path
 }
 
-// If a session runs in the user's configuration directory, the user's file also looks like a file of the project.
-// without removes it from the project's candidates.
+// without removes a file from the project's candidates. A session may run in the user's own configuration directory.
+// The user's file then looks like a file of the project, too, but must not be read twice.
 func without(file string, candidates []string) []string {
 	return slices.DeleteFunc(candidates, func(candidate string) bool { return candidate == file })
 }
 
-// read uses the first candidate that exists. If it does not parse, read warns and returns an empty level, because the
-// user meant this file. project is the directory of the candidates' project, or "" for the user's own files.
+// read uses the first candidate that exists. If this file does not parse, read warns and returns an empty level. It
+// does not try the other candidates, because the user meant this file. project is the project's directory, or "" for
+// the user's own files.
 func (l *loader) read(project string, candidates []string) level {
 	stat := os.Stat
 	if project != "" {
@@ -125,8 +127,8 @@ func (l *loader) read(project string, candidates []string) level {
 	return level{}
 }
 
-// warnShadowed warns of a second file with our name, because it has no effect. Files of the original plugin get no
-// warning, because that plugin may still be in use. Two candidates may be the same file, for example if
+// warnShadowed warns that a second file with our name has no effect. It ignores files of the original plugin, because
+// that plugin may still be in use. It also ignores a second path of the same file, which happens for example if
 // OPENCODE_CONFIG_DIR names the default directory.
 func (l *loader) warnShadowed(file string, first os.FileInfo, others []string) {
 	for _, other := range others {
@@ -144,8 +146,9 @@ type repeatedKey struct {
 	first int
 }
 
-// parseFile returns the settings in a file, the line of each key by its path, and the repeated keys. Of a repeated
-// key, the last value is used. Repeated objects are merged, for example two objects "memory".
+// parseFile returns the settings in a file, the line of each key by its path, and the keys that occur more than once.
+// If a key is repeated, its last value counts. If the values are objects, for example two blocks "memory", they are
+// merged.
 func (l *loader) parseFile(project, file string) (settings object, named map[string]int, repeated []repeatedKey, err error) {
 	var data []byte
 	switch {
@@ -196,8 +199,8 @@ func (l *loader) isEdited(project, file string) bool {
 	return project == "" && l.edit != nil && file == l.edit.candidate
 }
 
-// readOfProject follows no link out of the project. Otherwise, a repository could contain a link to a private file,
-// and a warning would quote values of that file.
+// readOfProject reads a file of a project, but follows no link out of the project. Otherwise a repository could contain
+// a link to a private file, and a warning would quote values from that file.
 func readOfProject(project, file string) ([]byte, error) {
 	root, err := os.OpenRoot(project)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"sync"
 )
 
-// rules hold the tags of one field of schema.Config. In a map or list, they apply to each value.
+// rules are the tags of one field of schema.Config. If the field is a map or a list, they apply to each of its values.
 type rules struct {
 	bare         string // if bare is set, one value may replace a whole list or map; in a map, the value gets the key bare
 	def          []string
@@ -33,8 +33,8 @@ type field struct {
 	rules rules
 }
 
-// A host reads its configuration three times before it answers its first client. Parsing the tags takes longer than
-// reading the files, so knownFields caches the results of fieldsOf.
+// knownFields caches the results of fieldsOf. A host reads its configuration three times before it answers its first
+// client, and parsing the tags takes longer than reading the files.
 var knownFields sync.Map // of []field, by reflect.Type
 
 // The caller must not change the result of fieldsOf.
@@ -57,7 +57,8 @@ func fieldsOf(t reflect.Type) []field {
 }
 
 func parseRules(tag reflect.StructTag) rules {
-	// Later code multiplies numbers of milliseconds and tokens. A default maximum of 32 bits prevents an overflow.
+	// Later code multiplies numbers of milliseconds and tokens. They must not overflow, so the default maximum has 32
+	// bits.
 	r := rules{bare: tag.Get("bare"), min: math.Inf(-1), max: math.MaxInt32, isPattern: tag.Get("check") == "pattern", isSpan: tag.Get("check") == "span", project: tag.Get("project"), hasNoEffect: tag.Get("effect") == "none"}
 	for _, entry := range strings.Split(tag.Get("jsonschema"), ",") {
 		name, value, _ := strings.Cut(entry, "=")
@@ -141,7 +142,7 @@ func (r rules) setDefault(into reflect.Value) {
 	}
 }
 
-// A default must satisfy its own rules.
+// parse reads the text of a default. It panics if the default breaks the field's own rules.
 func (r rules) parse(text string, t reflect.Type) reflect.Value {
 	var raw any = text
 	switch t.Kind() {

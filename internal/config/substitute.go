@@ -16,8 +16,8 @@ var token = regexp.MustCompile(`\{(env|file):([^}]+)\}`)
 
 const maxSecretBytes = 64 << 10
 
-// substitute replaces {env:NAME} and {file:PATH} in strings that are already parsed. So a quote in a value cannot end
-// the string, and substitute ignores comments.
+// substitute replaces {env:NAME} and {file:PATH} in the strings of a file. It does this only after the file is parsed.
+// So a quote in a value cannot end its string, and comments stay unchanged.
 func (l *loader) substitute(lv *level) {
 	lv.substituted = make(map[string]bool)
 	walkStrings(nil, lv.tree, func(at path, text string) string {
@@ -74,7 +74,8 @@ func (l *loader) warnKey(lv *level, at path, message string) {
 	l.warnings.add(Warning{File: lv.file, Line: lv.line(at), Key: key, Message: fmt.Sprintf("%s: %s: %s", lv.place(at), key, message)})
 }
 
-// line returns the line of the key at the path, or of the nearest object around it, or 0.
+// line returns the line of the key at this path. If the line is unknown, it returns the line of the nearest object
+// around the key, or 0.
 func (lv *level) line(at path) int {
 	for ; len(at) > 0; at = at[:len(at)-1] {
 		if line, ok := lv.lines[at.String()]; ok {
@@ -84,7 +85,7 @@ func (lv *level) line(at path) int {
 	return 0
 }
 
-// Terminals turn file:line into a link.
+// place returns the place of a key as file:line, because many terminals turn this form into a link.
 func (lv *level) place(at path) string {
 	if line := lv.line(at); line > 0 {
 		return fmt.Sprintf("%s:%d", lv.file, line)

@@ -32,7 +32,7 @@ const Command = "ctx-dream"
 // A Dreamer's methods are safe for concurrent use.
 type Dreamer struct {
 	Options
-	// mu guards running and each run's progress. running holds the run of each project, by identity.
+	// mu guards running, and the progress of each run. running maps the identity of a project to its run.
 	mu      sync.Mutex
 	running map[string]*run
 	docs    projectdocs.Reader
@@ -47,7 +47,7 @@ type Options struct {
 	Checks     *checks.Tester
 	Notices    *notice.Notices
 	Publish    func(store.Key)
-	// If the day's budget pays for no further call of an agent's work, Stopped returns the refusal, and otherwise
+	// Stopped returns the refusal if the day's budget does not pay for one more call of this work. Otherwise it returns
 	// nil.
 	Stopped func(work.Work) *schema.BudgetStop
 	Worst   func(ctx context.Context, cfg schema.Config, q ask.Request, steps int) work.Spent
@@ -113,7 +113,8 @@ func (d *Dreamer) Execute(ctx context.Context, c client.Client, key store.Key, p
 	return say("info", "The dreamer tends the memories of this project in the background. A notice tells what it has done. /ctx-dream cancel ends it.")
 }
 
-// If another run works on the project, start returns false. If an earlier run was interrupted, start continues it.
+// start takes the project's lease and begins the run. If another run already works on the project, start returns false.
+// If an earlier run was interrupted, start continues that run.
 func (r *run) start(ctx context.Context) (hasBegun bool, err error) {
 	r.lease = agent.Lease{Store: r.Store, Work: memories.DreamerOf(r.project), Holder: r.Agents.NewHolder()}
 	if hasBegun, err = r.lease.Acquire(ctx); !hasBegun || err != nil {
@@ -140,8 +141,8 @@ func (r *run) start(ctx context.Context) (hasBegun bool, err error) {
 	return true, nil
 }
 
-// resume continues the account of an interrupted run, and stores it at once, because this run may be interrupted,
-// too.
+// resume takes over the account of an interrupted run. It stores the account at once, because this run may be
+// interrupted as well.
 func (r *run) resume(ctx context.Context) error {
 	p, err := r.past(ctx, r.project)
 	if err != nil {
@@ -230,7 +231,7 @@ func (d *Dreamer) rest(ctx context.Context, cfg schema.Config, project string, s
 	return nil
 }
 
-// The project of the returned session may be unknown.
+// session returns the row of a session. Its project may be unknown.
 func (d *Dreamer) session(ctx context.Context, key store.Key, directory string) (store.SessionRow, error) {
 	d.Sessions.FindProject(ctx, directory)
 	s, err := d.Sessions.Lock(ctx, key)
@@ -248,7 +249,7 @@ func (d *Dreamer) session(ctx context.Context, key store.Key, directory string) 
 	return row, nil
 }
 
-// If r is nil, the run has ended.
+// set records that r is the running run of a project. If r is nil, the project's run has ended.
 func (d *Dreamer) set(project string, r *run) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -44,7 +44,7 @@ func (s *Source) Service() (*Service, error) {
 	return service, nil
 }
 
-// Query returns nil if there is no vector in that space.
+// Query returns the vector of a text, or nil if it gets none in this space.
 func (s *Source) Query(ctx context.Context, space, text string) []float32 {
 	service, err := s.Service()
 	if service == nil && err == nil || service != nil && service.Space() != space {

@@ -62,7 +62,8 @@ func Diff(nameBefore, nameAfter, before, after string, colored bool) string {
 	return b.String()
 }
 
-// If the context lines of two changes touch, the changes belong to one hunk.
+// hunkEnd returns the end of the hunk that begins at line i. If the context lines of two changes touch, both changes
+// belong to the same hunk.
 func hunkEnd(lines []diffLine, i int) int {
 	last := i
 	for j := i; j < len(lines) && j <= last+2*contextLines; j++ {
@@ -82,7 +83,7 @@ func count(lines []diffLine, op byte) (n int) {
 	return n
 }
 
-// As in the program diff, an empty range names the line before it.
+// span writes the range of a hunk. Like the program diff, it gives an empty range the number of the line before it.
 func span(start, length int) string {
 	switch length {
 	case 0:
@@ -104,8 +105,9 @@ func splitLines(s string) []string {
 // A cell of the table in diffLines has four bytes.
 const maxCells = 8 << 20
 
-// diffLines returns a shortest edit script of the lines between the first and the last change. If there are too many
-// of these lines (about 2,800), all old lines count as removed, and all new lines as added.
+// diffLines returns a shortest edit script. The lines before the first change and after the last change are compared
+// only once. If too many lines are between them (about 2,800), the script simply removes all old lines and adds all new
+// ones.
 func diffLines(a, b []string) []diffLine {
 	lead := 0
 	for lead < min(len(a), len(b)) && a[lead] == b[lead] {

@@ -12,8 +12,8 @@ import (
 	"github.com/ncruces/go-sqlite3/driver"
 )
 
-// A broken disk or another program may write a row with a number that no host writes, for example a negative counter.
-// Whatever a row holds, the session's next passes must answer, and its historian must continue.
+// A broken disk or another program may write a number into a row that no host would write, for example a negative
+// counter. Whatever the row holds, the next passes of the session must get an answer, and its historian must go on.
 func TestB9NonsenseInARowFailsNoSession(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the race detector runs with -short, and the goroutines do not depend on the column")
@@ -33,8 +33,8 @@ func TestB9NonsenseInARowFailsNoSession(t *testing.T) {
 	}
 }
 
-// For each column, eachNonsense makes a copy of template, writes nonsense into the column, and runs two passes of the
-// copy's session. It calls goOn before each pass.
+// eachNonsense tries every column of the tables. For each of them, it copies template, writes nonsense into the column,
+// and runs two passes of the copied session. It calls goOn before each pass.
 func eachNonsense(t *testing.T, template *harness, tables []string, goOn func(h *harness, pass int)) (cases int) {
 	t.Helper()
 	template.stop()
@@ -133,7 +133,7 @@ func columnsOf(t *testing.T, h *harness, table string) []column {
 	return all
 }
 
-// The test opens the database as another program would.
+// database opens the database directly, as another program would.
 func (h *harness) database() *sql.DB {
 	h.t.Helper()
 	db, err := driver.Open(filepath.Join(h.dir, "magicctx.db"))

@@ -86,8 +86,8 @@ func merging(ids, content string) func(*harness) (string, error) {
 	}
 }
 
-// The dreamer merges memories that say the same, and tells the user how to undo the run. One command undoes the whole
-// run, and the dreamer's call is booked.
+// The dreamer merges memories that say the same thing, and tells the user how to undo the run. One command undoes the
+// whole run. The cost of the dreamer's call is recorded.
 func TestDreamMergesAndIsUndone(t *testing.T) {
 	h := dreaming(t, merging("1,2", oneRule), helpersA, helpersB, wrapper)
 	before := h.active()
@@ -119,7 +119,7 @@ func TestDreamMergesAndIsUndone(t *testing.T) {
 	}
 }
 
-// The changes wait for the next bust.
+// The dreamer changes memories in the head, but this must not cause a bust. The changes wait for the next bust.
 func TestDreamBustsNothing(t *testing.T) {
 	h := dreaming(t, merging("1,2", oneRule), helpersA, helpersB, wrapper)
 	h.tool("a1", "one", "stop", 1000)
@@ -192,8 +192,8 @@ func TestDreamAsksNothing(t *testing.T) {
 	}
 }
 
-// A memory whose file has moved is corrected, and a memory whose file is gone is archived. Before the model is asked,
-// the host tests the checks of memories. One undo takes all changes back.
+// The host first tests the checks of the memories, and only then asks the model. A memory whose file has moved is
+// corrected, and a memory whose file is gone is archived. One undo takes all changes back.
 func TestDreamVerifiesMemories(t *testing.T) {
 	asked := 0
 	h := dreaming(t, func(*harness) (string, error) {
@@ -238,7 +238,8 @@ func TestDreamVerifiesMemories(t *testing.T) {
 	}
 }
 
-// The dreamer rewrites a story as a fact. If its answer is not usable, the memory with the story stays unchanged.
+// The dreamer rewrites a memory that tells a story as a plain fact. If the dreamer's answer is not usable, the memory
+// stays unchanged.
 func TestDreamImprovesMemories(t *testing.T) {
 	answers := func(text string) func(*harness) (string, error) {
 		return func(*harness) (string, error) { return text, nil }
@@ -295,7 +296,8 @@ const (
 	retries = "The retries go into conf/app.toml; there are 3."
 )
 
-// A pausing dreamer merges two memories and rewrites one. It can delay an answer until the host has ended.
+// A pausing is a harness whose dreamer merges two memories and rewrites a third. It can hold back one answer until the
+// host has ended.
 type pausing struct {
 	*harness
 	asked   []string // the tasks of its questions
@@ -383,8 +385,8 @@ func (p *pausing) wantEnd(asked int, isTold bool) {
 	}
 }
 
-// A run survives the end of the host, within a task and between two tasks. The next host continues with the same
-// task, and does nothing twice.
+// The host may end during a task, or between two tasks of a run. The next host then continues with the unfinished task,
+// and does nothing twice.
 func TestDreamSurvivesTheHost(t *testing.T) {
 	for name, isKilled := range map[string]bool{"killed": true, "stopped": false} {
 		for stopAt := 1; stopAt <= 2; stopAt++ {
@@ -456,7 +458,7 @@ func TestDreamBeginsAnewAfterADamagedAccount(t *testing.T) {
 	p.wantEnd(3, true)
 }
 
-// A machine that sleeps during a run loses the run's lease. After it wakes up, the run continues.
+// A machine that sleeps during a run loses the run's lease. When it wakes up, the run must continue.
 func TestDreamSurvivesALostLease(t *testing.T) {
 	p := newPausing(t)
 	p.stopAt, p.goOn = 2, make(chan bool)
@@ -505,8 +507,8 @@ func TestDreamLeavesOutATaskThatKillsTheHost(t *testing.T) {
 	}
 }
 
-// The user must switch on the task maintain-docs. The task writes a diff, which only the user applies. If all paths
-// in the documents exist, the task asks no model.
+// The task maintain-docs is off until the user switches it on. The task only writes a diff, which the user may apply.
+// If all paths in the documents exist, the task asks no model.
 func TestDreamProposesCorrectionsOfDocuments(t *testing.T) {
 	text := "# Structure\n\n- `src/util.go`: helpers\n- `lib/a.go` stays\n<!-- mc:protected START -->\n- `src/util.go` is mine\n<!-- mc:protected END -->\n- tools/pack.sh packs\n"
 	asked := 0
@@ -603,7 +605,7 @@ func TestDreamIsSeenAndCancelled(t *testing.T) {
 	}
 }
 
-// Schedules are in the machine's zone.
+// at returns a time in the machine's time zone, because schedules use this zone.
 func at(days, hour, minute int) time.Time {
 	return time.Date(2026, 11, 16+days, hour, minute, 0, 0, time.Local)
 }
@@ -684,7 +686,7 @@ func TestBugK13EqualFailuresEndTheSchedule(t *testing.T) {
 	tick(at(3, 3, 0), 11)
 }
 
-// A run without tasks must be recorded, because it would otherwise begin again with each tick.
+// A run without tasks must be recorded. Otherwise the schedule would start it again with each tick.
 func TestBugK13RunWithoutTasksIsARun(t *testing.T) {
 	h := dreaming(t, func(*harness) (string, error) { t.Error("asked"); return "<none/>", nil }, helpersA, helpersB)
 	h.config.Dreamer.Tasks = nil
@@ -780,7 +782,8 @@ func TestBugK39SuccessHidesNoFailedTask(t *testing.T) {
 	}
 }
 
-// With idle_minutes, a run may begin at any hour after that time without a user, if the machine is on mains power.
+// With idle_minutes, the dreamer does not wait for the night. It may begin at any hour, once the user has done nothing
+// for that time and the machine is on mains power.
 func TestDreamRunsWhenNobodyWorks(t *testing.T) {
 	asked := 0
 	h := dreaming(t, func(*harness) (string, error) { asked++; return "<none/>", nil }, helpersA, helpersB)

@@ -40,7 +40,7 @@ func (h *harness) callTool(name, args string) string {
 	return r.Output
 }
 
-// readsStores returns a new home directory, in which the host looks for the harnesses' own stores.
+// readsStores gives the host a new home directory, in which it looks for the stores of the harnesses.
 func (h *harness) readsStores() (home string) {
 	home = h.t.TempDir()
 	h.host.sessions.RawHistory = &rawhistory.Reader{Env: func(name string) string {
@@ -52,7 +52,7 @@ func (h *harness) readsStores() (home string) {
 	return home
 }
 
-// OpenCode sorts its rows by time, so apart sets the times one second apart.
+// apart sets the times of the messages one second apart, because OpenCode sorts its rows by time.
 func apart(messages []json.Value) (all []json.Value) {
 	created := regexp.MustCompile(`"created":\d+`)
 	for i, m := range messages {
@@ -137,8 +137,8 @@ func TestExpandNamesTheValidRange(t *testing.T) {
 	}
 }
 
-// After a restart or a cut of the array, the host has no copy of the messages, and ctx_expand reads the harness's
-// store.
+// After a restart, or after the harness has cut the array, the host has no copy of the old messages. ctx_expand must
+// then read them from the harness's store.
 func TestExpandReadsTheHarnessesStore(t *testing.T) {
 	h := turn(t)
 	want := record(t, h.expand(`{"start":1,"end":4}`))
@@ -209,7 +209,8 @@ func TestOtherToolsAreOfferedWithoutReduce(t *testing.T) {
 	}
 }
 
-// Content that the user withheld must not come back, either from the host's copy or from the harness's store.
+// The user has withheld some content. ctx_expand must not show it, whether it reads the host's copy or the harness's
+// store.
 func TestExpandNamesWithheldWords(t *testing.T) {
 	check := func(name, page, want string) {
 		t.Helper()
@@ -303,8 +304,8 @@ func TestExpandWorksForPi(t *testing.T) {
 	}
 }
 
-// Together, the pages show long messages verbatim, and no page exceeds the budget or OpenCode's caps. Only the first
-// line of a message, or of its continuation, looks like the beginning of a message.
+// ctx_expand shows long messages in several pages. Together, the pages must contain everything verbatim, and no page
+// may exceed the budget or OpenCode's limits. A text inside a message must not look like the beginning of a message.
 func TestExpandPagesTogetherShowAll(t *testing.T) {
 	label, begins := regexp.MustCompile(`^\[\d+\] \(goes on\) `), regexp.MustCompile(`^(\[\d+\] (U: x|\(goes on\))|    )`)
 	goOn := regexp.MustCompile(`\nThere is more: go on with start=(\d+)(?:, offset=(\d+))?, end=(\d+)\.$`)

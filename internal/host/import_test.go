@@ -14,7 +14,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/plugindb/plugindbtest"
 )
 
-// If the TypeScript plugin has compacted the session, the array begins with the last prompt in the plugin's summary.
+// The imported summaries must stand in for their messages. The plugin may have compacted the session. In that case, the
+// array begins with the last prompt in the plugin's summary.
 func TestSessionGoesOnWithImportedSummaries(t *testing.T) {
 	for _, isCompacted := range []bool{false, true} {
 		h := newHarness(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Each message is always in the tail, or in a compartment that the head shows.
+// At any time, each message must be in the tail, or in a compartment that the head shows.
 func TestInvariant14AcrossPublicationsRestartsRevertsAndForks(t *testing.T) {
 	t.Parallel()
 	heads, forks := 0, 0
@@ -71,7 +71,8 @@ func TestInvariant14AcrossPublicationsRestartsRevertsAndForks(t *testing.T) {
 	}
 }
 
-// The head must show contiguous compartments from the first message to the last one that is cut off.
+// checkTail checks that no message is missing from the prompt. If messages are cut off, the head must show compartments
+// without gaps, from the first message to the last one that is cut off.
 func (h *harness) checkTail(rt *rapid.T) {
 	if h.cut == 0 {
 		if len(h.head) > 0 {

@@ -9,18 +9,19 @@ import (
 	"github.com/magicctx/magicctx-host/store/retention"
 )
 
-// tidyAfter delays a new host's first tidying, because a user waits for the host's first answer.
+// tidyAfter delays the first tidying of a new host. The user is waiting for the host's first answer, which must come
+// first.
 const (
 	tidyEvery = 24 * time.Hour
 	tidyAfter = 5 * time.Second
 )
 
-// After each transaction, tidying pauses for tidyShare times as long, so it uses the database a twentieth of the
-// time.
+// After each transaction, tidying pauses tidyShare times as long as the transaction took. So it uses the database only
+// about a twentieth of the time.
 const tidyShare = 20
 
-// KeepTidy deletes expired sessions, tool replies and models, until ctx ends. Short transactions with pauses make
-// sure that no pass waits.
+// KeepTidy deletes expired sessions, tool replies and models until ctx ends. It works in short transactions with pauses
+// between them, so that no pass has to wait.
 func (s *Standby) KeepTidy(ctx context.Context) {
 	timer := time.NewTimer(tidyAfter)
 	defer timer.Stop()
@@ -39,8 +40,8 @@ func (s *Standby) KeepTidy(ctx context.Context) {
 
 func (s *Standby) tidy(ctx context.Context) error {
 	var expired []store.Key
-	// before returns the time before which unused data has expired. It counts from agreed and not from the clock,
-	// because one reading of the clock may be wrong (see retention.Tidied).
+	// before returns the time before which unused data has expired. It counts back from the time of an earlier tidy
+	// (agreed), because the present reading of the clock may be wrong (see retention.Tidied).
 	var before func(kept time.Duration) int64
 	err := s.tidyStep(ctx, func(h *Host) error {
 		agreed, err := retention.Tidied(ctx, h.Store, h.Clock.Now())
@@ -82,7 +83,8 @@ func (s *Standby) tidy(ctx context.Context) error {
 	})
 }
 
-// Between two steps, the store may be closed.
+// tidyStep runs one step of the tidying, and pauses after it. It asks for the host each time, because the store may be
+// closed between two steps.
 func (s *Standby) tidyStep(ctx context.Context, step func(*Host) error) error {
 	h, release, err := s.Current(ctx)
 	if err != nil {
@@ -104,8 +106,9 @@ func (s *Standby) tidyStep(ctx context.Context, step func(*Host) error) error {
 	}
 }
 
-// forgetSome holds the session's lock, so no other call of the session runs at the same time. The next call starts
-// from the remaining rows in the store.
+// forgetSome deletes a part of an expired session. It holds the session's lock, so that no other call of the session
+// runs at the same time. If the user continues the session, the next call starts from the rows that are still in the
+// store.
 func (h *Host) forgetSome(ctx context.Context, key store.Key, before int64) (isDone bool, err error) {
 	s, err := h.sessions.Lock(ctx, key)
 	if err != nil {
@@ -114,8 +117,8 @@ func (h *Host) forgetSome(ctx context.Context, key store.Key, before int64) (isD
 	defer h.sessions.Remove(key)
 	defer s.Unlock()
 	if err := h.markers.Remove(ctx, key); err != nil {
-		// Without the session's rows, nobody could remove its marker, and the harness's array would always begin at
-		// the marker. So the session stays until its marker can be removed.
+		// If the session's rows were deleted now, nothing could remove its marker later, and the harness's array would
+		// begin at the marker for ever. So the session stays until its marker can be removed.
 		h.Log.Warn("expired session kept", "session", key.Session, "error", err)
 		return true, nil
 	}

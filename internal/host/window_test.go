@@ -23,7 +23,8 @@ func (h *harness) event(format string, args ...any) {
 
 const tooLong = `{"name":"ContextOverflowError","data":{"message":"prompt is too long: 90000 tokens > %d maximum"}}`
 
-// OpenCode reports a refusal as an error of the session and with the step. It writes the step more than once.
+// refuse plays a provider that refuses a prompt. OpenCode reports the refusal twice: as an error of the session, and in
+// the step, which it writes more than once.
 func (h *harness) refuse(id string, limit int) {
 	h.t.Helper()
 	err := fmt.Sprintf(tooLong, limit)
@@ -111,8 +112,9 @@ func TestAnOverflowIsCountedOnceAPass(t *testing.T) {
 	h.wantWindow(70_000, schema.LimitOverflow, h.clock.Now())
 }
 
-// OpenCode's own compaction sends the raw conversation, and stores the answer as a summary. This request says nothing
-// about the session's size: otherwise, a window of 48k would become 73.5k, and the next request would bust.
+// OpenCode's own compaction sends the raw conversation and stores the answer as a summary. The size of this request
+// says nothing about the size of the session. If the host used it, a window of 48k would become 73.5k, and the next
+// request would bust.
 func TestACompactionByTheHarnessSaysNothingAboutTheSession(t *testing.T) {
 	h := turn(t)
 	h.answered("a9", 60_000)
@@ -131,7 +133,7 @@ func TestACompactionByTheHarnessSaysNothingAboutTheSession(t *testing.T) {
 	}
 }
 
-// If the provider answers, the prompt fits, and no space needs to be freed.
+// An answer of the provider shows that the prompt fitted. The overflow is then over, and no space needs to be freed.
 func TestAnAnswerEndsTheOverflow(t *testing.T) {
 	h := turn(t)
 	h.refuse("a9", 80_000)
@@ -152,8 +154,8 @@ func TestAnAnswerEndsTheOverflow(t *testing.T) {
 	h.wantWindow(80_000, schema.LimitOverflow, h.clock.Now()-1000)
 }
 
-// A summary alone may free enough space after a refusal. If the overflow stayed recorded, the next pass would assume
-// the refused size and bust once more.
+// After a refusal, a summary alone may free enough space. The overflow must then be over. Otherwise the next pass would
+// still assume the refused size, and bust once more.
 func TestASummaryEndsTheOverflow(t *testing.T) {
 	h := answering(t, func(p schema.AgentRunParams) (string, error) { return "", errors.New("busy") })
 	h.talk(1, 10, 300, 9_000)
@@ -175,7 +177,8 @@ func TestASummaryEndsTheOverflow(t *testing.T) {
 	}
 }
 
-// If the host replaced a window of 8,192 tokens with 128,000, it would free no space before the refusal.
+// A window of 8,192 tokens is real. If the host replaced it with 128,000, it would free no space until the provider
+// refused a prompt.
 func TestSmallWindowIsAccepted(t *testing.T) {
 	h := newHarness(t)
 	h.limits.ContextTokens = 8_192
@@ -193,7 +196,7 @@ func TestSmallWindowIsAccepted(t *testing.T) {
 	}
 }
 
-// If the clock was ahead, an answer may be dated tomorrow. This answer must not hide every refusal until tomorrow.
+// The clock may have been ahead, so that an answer is dated tomorrow. The host must still notice today's refusals.
 func TestAnAnswerOfTheFutureHidesNoOverflow(t *testing.T) {
 	h := turn(t)
 	h.clock.Advance(24 * time.Hour)
@@ -208,7 +211,7 @@ func TestAnAnswerOfTheFutureHidesNoOverflow(t *testing.T) {
 	}
 }
 
-// A refusal may be dated tomorrow. Today's answers must still end the overflow.
+// A refusal may be dated tomorrow because the clock was ahead. Today's answers must still end the overflow.
 func TestAnOverflowOfTheFutureEndsWithTheNextAnswer(t *testing.T) {
 	for _, isHeard := range []bool{true, false} {
 		h := turn(t)
@@ -245,7 +248,8 @@ func TestAnAnswerOfTheFutureProvesItsPrompt(t *testing.T) {
 	}
 }
 
-// If the clock is set back, the host must not bust the prefix. After a real pause, the session is idle.
+// If the clock is set back, the newest answer seems to come from the future. The host must not bust the prefix for
+// that. After a real pause, it must still notice that the session was idle.
 func TestAnAnswerOfTheFutureHidesNoPause(t *testing.T) {
 	h := turn(t)
 	h.clock.Advance(24 * time.Hour)
@@ -279,8 +283,8 @@ func TestOverflowOfASubagentConcernsOnlyItsModel(t *testing.T) {
 	}
 }
 
-// P13: the provider counts the maximum answer as a part of the prompt, so the learned window must leave space for it.
-// Otherwise, the prompt would grow to the refused size once more.
+// P13: the provider reserves the space for the longest possible answer, and counts it as a part of the prompt. The
+// learned window must leave that space free. Otherwise the prompt would grow to the refused size again.
 func TestSpaceForTheAnswerIsLearned(t *testing.T) {
 	h := turn(t)
 	h.clock.Advance(time.Second)
@@ -360,8 +364,9 @@ func (narrow) ModelLimits(context.Context, schema.ModelLimitsParams) (schema.Mod
 	return schema.ModelLimits{ContextTokens: 24_000}, nil
 }
 
-// Two catalogues name different windows for one model, for example Pi's 24,000 and OpenCode's 100,000. Once, a
-// session's status had the window of the connection that answered last, and not the window of its passes.
+// Two catalogues give different windows for one model, for example Pi's 24,000 and OpenCode's 100,000. A status must
+// show the window that the session's own passes use. It used to show the window of the connection that had answered
+// last.
 func TestStatusHasTheWindowOfItsSession(t *testing.T) {
 	h := turn(t)
 	other := narrow{h}

@@ -23,7 +23,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/plugindb"
 )
 
-// If OpenCode 2 has taken over a session of version 1, findSessions lists only the copy of version 2.
+// findSessions lists the sessions in the harnesses' stores. If OpenCode 2 has taken over a session of version 1, it
+// lists only the copy of version 2.
 func (x *run) findSessions() error {
 	sources, err := x.Reader.List(x.ctx, func(string, error) {}) // a session that cannot be read is reported as missing
 	x.sessions = map[string]*rawhistory.Stored{}
@@ -76,10 +77,10 @@ func (x *run) takeCompartments() error {
 	return err
 }
 
-// Credentials, and characters that could hide a part of the text, must not reach the store.
+// clean removes credentials, and characters that could hide a part of the text. Neither may reach the store.
 func clean(text string) string { return strings.TrimSpace(secret.Redact(format.CleanLines(text))) }
 
-// takeSession takes a session's compartments up to the first one that does not fit the session's messages.
+// takeSession imports the compartments of a session, up to the first one that does not match the session's messages.
 func (x *run) takeSession(id string, all []summarised) error {
 	left := func(n int, reason string) {
 		if n > 0 {

@@ -53,7 +53,7 @@ func (m *machine) importer(dir string) *Importer {
 	}
 }
 
-// run runs the import, and checks that the report counts each row.
+// run runs the import, and checks that every row appears in the report.
 func (m *machine) run(i *Importer) string {
 	m.t.Helper()
 	r, err := i.Run(m.t.Context(), m.plugin.Path)
@@ -102,7 +102,8 @@ func (m *machine) rows(dir string) []string {
 	return all
 }
 
-// fill writes rows that an import takes, and one row for each reason why an import leaves out a row.
+// fill writes rows that the import must take. For each reason to leave out a row, it also writes one row with this
+// problem.
 func (m *machine) fill() {
 	gone := filepath.Join(m.home, "gone")
 	p := m.plugin
@@ -226,7 +227,7 @@ func TestEachRowIsAccountedFor(t *testing.T) {
 	}))
 }
 
-// memoriesTaken lists the memories that the import must store from the rows that (*machine).fill has written.
+// memoriesTaken lists the memories that the import must store after (*machine).fill has written its rows.
 var memoriesTaken = []string{
 	"git:1 CONSTRAINTS Pi stores JSONL active true 90 agent opencode/ses_9 7 11 12 13 0 0",
 	"git:1 NAMING archived name archived false 50 historian / 1 11 12 13 0 0",
@@ -277,7 +278,7 @@ func TestInterruptedImportChangesNothingInTheEnd(t *testing.T) {
 	}
 }
 
-// The user has changed or deleted an imported row. A second import must not bring the old row back.
+// After the first import, the user changes or deletes an imported row. A second import must not bring the old row back.
 func TestSecondImportLeavesChangesAlone(t *testing.T) {
 	m := newMachine(t)
 	m.plugin.Memory("git:1", "NAMING", "one", "")

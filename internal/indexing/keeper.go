@@ -17,16 +17,16 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// A Keeper keeps the index up to date with the sessions of a running host. After a pass and at the end of a turn, the
-// host only notes the session. Soon after, a worker reads the messages from the harness's own store. This store also
-// has the exit status of each command, and the answers that no pass has seen yet.
+// A Keeper keeps the index up to date while the host runs. After a pass and at the end of a turn, the host only notes
+// that the session has changed. Soon afterwards, a worker reads the messages from the harness's own store. Unlike the
+// messages of a pass, the store has the exit status of each command, and answers that no pass has seen yet.
 type Keeper struct {
 	Options
 	mu sync.Mutex
 	// isRunning means that a worker reads the waiting sessions.
 	waiting   map[store.Key]place
 	isRunning bool
-	// told is the last logged problem. The keeper does not log it again after each pass.
+	// told is the last problem that was logged. The keeper logs it only once, not after each pass.
 	told        string
 	isEmbedding bool
 }
@@ -48,15 +48,16 @@ type Options struct {
 	After time.Duration
 }
 
-// afterPass delays a read, because the harness needs the processor directly after a pass. A later read also finds the
-// messages of several passes at once.
+// afterPass delays the worker after a pass, for two reasons. Directly after a pass, the harness needs the processor.
+// And a later read finds the messages of several passes at once.
 const afterPass = 2 * time.Second
 
-// For each second of work, the worker pauses for KeepShare seconds, so it uses about a twentieth of the time. The
-// indexer pauses after each transaction. After each session, the keeper adds the pause that is still missing.
+// The worker pauses KeepShare times as long as it works, so it uses only about a twentieth of the time. The indexer
+// makes such pauses after each transaction. When a session is done, the keeper adds the rest of the pause.
 const KeepShare = 20
 
-// took is the time for a session, including the indexer's pauses. rested is the sum of these pauses.
+// pauseAfter returns how long the worker still has to pause after a session. took is the time for the session,
+// including the pauses of the indexer, and rested is the sum of these pauses.
 func pauseAfter(took, rested time.Duration) time.Duration {
 	return KeepShare*(took-rested) - rested
 }
@@ -151,7 +152,8 @@ func (k *Keeper) read(ctx context.Context, key store.Key, p place) (rested time.
 	return x.rested, nil
 }
 
-// The embedding service may be slow, so a second worker waits for it.
+// embed starts a second worker that fetches vectors for new texts. The embedding service may be slow, and the first
+// worker must not wait for it.
 func (k *Keeper) embed() {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -15,8 +15,9 @@ type Progress struct {
 	Commits      int
 }
 
-// Run reads all sessions on this machine, and deletes sessions that no longer exist from the index. If it cannot read
-// a file or session, it calls failed and continues. It ends early only if ctx ends or the index cannot be written.
+// Run reads all sessions on this machine into the index, and deletes sessions from the index that no longer exist. If
+// it cannot read a file or a session, it calls failed and continues. It ends early only if ctx ends, or if the index
+// cannot be written.
 func (x *Indexer) Run(ctx context.Context, progress func(Progress), failed func(what string, err error)) (p Progress, err error) {
 	sources, err := x.Reader.List(ctx, failed)
 	if err != nil {
@@ -74,8 +75,8 @@ func (x *Indexer) known(ctx context.Context, stored rawhistory.Stored) rawhistor
 	return stored
 }
 
-// forget deletes the sessions that a source no longer holds. If the source itself is gone, it may be on a disk that
-// is not connected, so its sessions stay.
+// forget deletes the sessions that are no longer in their source. But if the source itself is missing, it may be on a
+// disk that is not connected, so its sessions stay.
 func (x *Indexer) forget(ctx context.Context, source rawhistory.Source) error {
 	return x.Index.Update(ctx, func(tx *index.Tx) error {
 		rows, err := tx.SessionsIn(source.Path)

@@ -14,8 +14,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Settings is a new magicctx.jsonc with every default as a comment, and with the JSON Schema that it names. With the
-// schema, editors know the keys without a network. A project's file names no schema.
+// Settings is a new file magicctx.jsonc, which shows every default as a comment. A user's file also names a JSON Schema
+// on this machine, so that editors know the keys without a network. A project's file names no schema.
 type Settings struct {
 	File    string
 	Content []byte
@@ -24,7 +24,8 @@ type Settings struct {
 	schema     []byte
 }
 
-// If a settings file exists already, newSettings returns nil, because a new file could hide it.
+// newSettings plans a new settings file. If there is already a settings file, it returns nil, because the new file
+// could hide the old one.
 func newSettings(o Options) (*Settings, error) {
 	dirs, err := o.directories()
 	if err != nil {
@@ -72,7 +73,7 @@ func (p Place) settingsCandidates() (files []string) {
 
 func (p Place) schemaFile() string { return filepath.Join(p.DataDir, "magicctx.schema.json") }
 
-// If a settings file has appeared after the plan, write does not overwrite it.
+// write creates the file, unless a settings file has appeared since the plan was made.
 func (s *Settings) write() error {
 	if _, err := os.Lstat(s.File); !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("%s: %w", s.File, ErrChanged)
@@ -85,7 +86,7 @@ func (s *Settings) write() error {
 	return nil
 }
 
-// The schema is first, because the settings name it.
+// files returns the files to write. The schema must be first, because the settings name it.
 func (s *Settings) files() (all []ownFile) {
 	if s.schema != nil {
 		all = append(all, ownFile{s.schemaFile, s.schema, 0o600})

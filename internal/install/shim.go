@@ -20,7 +20,8 @@ import (
 
 type Shim struct {
 	Bundle []byte
-	// Loader is a file for a project. It loads the bundle from the data directory of the user who runs it.
+	// Loader is a small file that is installed in a project. It loads the bundle from the data directory of the user
+	// who runs it.
 	Loader []byte
 	// Terminal is the part of the plugin for OpenCode's terminal interface, and nil for other harnesses. OpenCode 2
 	// looks for this file in the shim's directory.
@@ -37,7 +38,8 @@ const (
 	hostRecord   = "host.json"
 )
 
-// The plugin reads the host record before each start of a host, so a new installation also repairs a running harness.
+// A hostOf is the content of the host record, which names the program to start. The plugin reads the record before each
+// start of a host, so a new installation also repairs a harness that is already running.
 type hostOf struct {
 	Host string `json:"host"`
 }
@@ -148,7 +150,8 @@ func (p Place) loadersAmong(files []ownFile) (found []ownFile) {
 	return found
 }
 
-// If the loader's path has a file that no installation wrote, the file may be the work of the repository's author.
+// checkLoader refuses to replace a loader that no installation wrote. Such a file may be the work of the repository's
+// author, so the user has to look at it first.
 func (p Place) checkLoader(files []ownFile, earlier *record) error {
 	for _, f := range p.loadersAmong(files) {
 		if slices.Contains(earlier.ownLoaders(p), f.path) {
@@ -161,7 +164,8 @@ func (p Place) checkLoader(files []ownFile, earlier *record) error {
 	return nil
 }
 
-// path may be the loader or its directory. If path does not exist or is outside of the project, loaderAt returns "".
+// loaderAt returns the loader for a path that is the loader itself or its directory. If the path does not exist or is
+// not in the project's directory for plugins, loaderAt returns "".
 func (p Place) loaderAt(path string) string {
 	dir := strings.TrimSuffix(path, string(filepath.Separator)+bundleName)
 	if !strings.HasSuffix(dir, filepath.Join(string(filepath.Separator), p.Harness.projectDirectory, p.Harness.shimDirectory)) {
@@ -173,8 +177,9 @@ func (p Place) loaderAt(path string) string {
 	return filepath.Join(dir, bundleName)
 }
 
-// If another installation of the same harness uses the shim, no file is removed. All harnesses use the copy of the
-// program, so only the removal of the last installation deletes the copy.
+// shimToRemove returns the files that an uninstallation deletes. If another installation of the same harness still uses
+// the shim, these are none. The installations of all harnesses share the copy of the program, so only the last one
+// deletes the copy.
 func (p Place) shimToRemove(plan *Plan) ([]string, error) {
 	dir := filepath.Dir(plan.vault.record)
 	records, err := fs.Glob(os.DirFS(dir), "*.json")
@@ -212,9 +217,9 @@ func removeOwn(files []string) error {
 // The caches of npx and `go run` may be deleted at any time.
 var inCache = regexp.MustCompile(`/_npx/|/go-build[^/]*/`)
 
-// UseHost chooses the program that the shim starts. If executable is in a cache, UseHost chooses a copy in the data
-// directory. If invoked, the path by which the program was started, leads to executable, UseHost chooses invoked,
-// because a link stays valid after an update.
+// UseHost chooses the program that the shim starts. invoked is the path by which the program was started, and may be a
+// link. If it leads to executable, UseHost chooses invoked, because a link stays valid after an update. But if
+// executable is in a cache, UseHost chooses a copy in the data directory.
 func (s *Shim) UseHost(p Place, executable, invoked string) (err error) {
 	if inCache.MatchString(filepath.ToSlash(executable)) {
 		s.Host = p.programCopy()
@@ -251,7 +256,7 @@ func isSameFile(a, b string) bool {
 type ShimProblem struct {
 	Problem string
 	IsFatal bool
-	// Program is the program that the plugin starts, if it is not this one.
+	// Program is the program that the plugin starts. It is empty if this is the running program.
 	Program string
 }
 
@@ -306,7 +311,8 @@ func (p Place) RenewShim(s Shim) error {
 
 var npmSpec = regexp.MustCompile(`^(@[a-z0-9._~-]+/)?[a-z0-9_~-][a-z0-9._~-]*(@.+)?$`)
 
-// An existing file or directory becomes an absolute path; any other name is an npm package.
+// PluginSpec returns the spec of the plugin that the user has named. A name of an existing file or directory becomes an
+// absolute path. Any other name, unless it is a file URL, is the name of an npm package.
 func (p Place) PluginSpec(named string) (string, error) {
 	_, err := os.Stat(named)
 	if err == nil {

@@ -21,7 +21,8 @@ func (h *home) problems() []ShimProblem {
 	return found
 }
 
-// Doctor finds a shim of another version, a moved program and a second program. A new installation repairs them all.
+// Doctor finds a shim of another version, a program that has moved, and a second program. A new installation repairs
+// all of these.
 func TestInstallingAgainRepairsTheShim(t *testing.T) {
 	h := newHome(t)
 	h.Plugin, h.Shim = "", h.carried()
@@ -100,7 +101,8 @@ func TestInstallingAgainRepairsTheShim(t *testing.T) {
 	}
 }
 
-// Project files may be committed.
+// An installation for a project must write no path of this machine into the project's files, because they may be
+// committed.
 func TestProjectInstallNamesNoPathOfTheMachine(t *testing.T) {
 	for _, configuration := range []string{"opencode.json", ".opencode/opencode.jsonc"} {
 		t.Run(configuration, func(t *testing.T) {
@@ -142,8 +144,8 @@ func TestProjectInstallNamesNoPathOfTheMachine(t *testing.T) {
 	}
 }
 
-// An older release installed no loader for the terminal. A new installation adds it, but replaces no file of the
-// repository.
+// An older release installed no loader for the terminal. A new installation adds it. But if the repository contains a
+// file at that path, the installation does not replace it.
 func TestTerminalLoaderOfAnOlderInstallation(t *testing.T) {
 	h := newHome(t)
 	h.Project = filepath.Join(h.root, "p")
@@ -174,7 +176,7 @@ func TestTerminalLoaderOfAnOlderInstallation(t *testing.T) {
 	}
 }
 
-// If the user's own configuration loads a plugin, the loader loads none.
+// If the user's own configuration already loads a plugin, the project's loader must load no second one.
 func TestLoaderOfAProjectLeadsToThePlugin(t *testing.T) {
 	for _, harness := range Harnesses {
 		t.Run(harness.Name, func(t *testing.T) {
@@ -219,7 +221,7 @@ func TestLoaderOfAProjectLeadsToThePlugin(t *testing.T) {
 	}
 }
 
-// A loader that somebody has edited stays, too.
+// An uninstallation keeps files that another installation uses. It also keeps a loader that somebody has edited.
 func TestUninstallKeepsFilesThatOthersUse(t *testing.T) {
 	h := newHome(t)
 	h.Plugin, h.Shim = "", h.carried()
@@ -245,7 +247,7 @@ func TestUninstallKeepsFilesThatOthersUse(t *testing.T) {
 	}
 }
 
-// A link in a project could lead the loader out of the project.
+// A directory in the project may be a link, and installing the loader would then write outside of the project.
 func TestHostileCloneLoaderFollowsNoLink(t *testing.T) {
 	h := newHome(t)
 	h.Project = filepath.Join(h.root, "p")
@@ -261,7 +263,8 @@ func TestHostileCloneLoaderFollowsNoLink(t *testing.T) {
 	}
 }
 
-// npx and `go run` may soon delete the program.
+// The program may run from the cache of npx or `go run`, which may soon delete it. The installation must then copy the
+// program.
 func TestProgramInACacheIsCopied(t *testing.T) {
 	h := newHome(t)
 	h.Plugin = ""
@@ -284,7 +287,8 @@ func TestProgramInACacheIsCopied(t *testing.T) {
 	}
 }
 
-// A program is larger than any configuration.
+// The program is larger than any configuration file may be. The installation must still find out whether the copy is up
+// to date.
 func TestCopyOfALargeProgramIsKnownAgain(t *testing.T) {
 	h := newHome(t)
 	h.Plugin = ""
@@ -301,7 +305,7 @@ func TestCopyOfALargeProgramIsKnownAgain(t *testing.T) {
 	}
 }
 
-// A link to the program is still valid after an update.
+// If the user starts the program through a link, the link is recorded, because it stays valid after an update.
 func TestLinkToTheProgramIsRecorded(t *testing.T) {
 	h := newHome(t)
 	program, link := filepath.Join(h.root, "Cellar", "1", "magicctx-host"), filepath.Join(h.root, "bin", "magicctx-host")
@@ -321,8 +325,8 @@ func TestLinkToTheProgramIsRecorded(t *testing.T) {
 	}
 }
 
-// OpenCode 2 cannot load a plugin from a single file, so an installation changes an earlier release's entry. The
-// removal restores the former bytes.
+// OpenCode 2 cannot load a plugin from a single file. So an installation changes the entry of an earlier release into a
+// directory. The removal restores the original bytes.
 func TestFileBecomesADirectory(t *testing.T) {
 	h := newHome(t)
 	file := filepath.Join(h.dir, "opencode.json")

@@ -66,7 +66,7 @@ func (b *bench) reads(sessions int, directory string, paths ...string) {
 	}))
 }
 
-// found returns "PATH=READS" for each file, with "gone" or "no outline" if it applies.
+// found returns "PATH=READS" for each file. If the file is gone or has no outline, it adds "gone" or "no outline".
 func (b *bench) found(shown ...string) string {
 	b.t.Helper()
 	b.Clock.(*clock.Manual).Advance(2 * freshMS * 1e6)
@@ -92,7 +92,8 @@ func (b *bench) expect(what, want string, shown ...string) {
 	}
 }
 
-// A call may name a file by its absolute path. A call in a worktree counts for the repository of the worktree.
+// The most-read files come first. A call may name a file by its absolute path, and a call in a worktree counts for the
+// repository of the worktree.
 func TestMostReadFilesComeFirst(t *testing.T) {
 	b := newBench(t)
 	b.expect("without an index", "")
@@ -109,8 +110,8 @@ func TestMostReadFilesComeFirst(t *testing.T) {
 	b.expect("with shown files", "a.go=3, b/c.py=0 gone, d.ts=0", "b/c.py", "a.go", "d.ts")
 }
 
-// H34: a file in a repository may be a link to a private file, may be no text, or may never end. The paths come from
-// models, and may lead out of the project.
+// H34: a file in a repository may be a link to a private file, may not be text, or may never end. The paths come from
+// models, so they may also lead out of the project.
 func TestBugH34HostileKeyFilesAreNotRead(t *testing.T) {
 	b := newBench(t)
 	outside := filepath.Join(t.TempDir(), "secret.go")
@@ -185,7 +186,8 @@ func TestOutlines(t *testing.T) {
 	}
 }
 
-// Outlining a stranger's file must not take long, and Go's regular expressions take linear time.
+// Outlining a stranger's file must not take long. Go's regular expressions guarantee this, because their time is
+// linear.
 func FuzzOutline(f *testing.F) {
 	f.Add([]byte("package a\nfunc F() {}\nclass A:\n  def f()"))
 	f.Fuzz(func(t *testing.T, source []byte) {

@@ -10,7 +10,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/models"
 )
 
-// npm is the package that the harness uses for the provider, for example "@ai-sdk/anthropic".
+// CacheLife returns what the host believes about the provider's cache. npm is the package that the harness uses for the
+// provider, for example "@ai-sdk/anthropic".
 func (ms *Models) CacheLife(ctx context.Context, harness string, cfg schema.Config, m schema.Model, npm string) route.Belief {
 	configured := config.CacheTTL(cfg, m.Provider, m.ID)
 	b := route.Of(m, npm).Believe(configured, ms.learnedLife(ctx, m), ms.Clients.KeptWarm(harness))
@@ -18,7 +19,8 @@ func (ms *Models) CacheLife(ctx context.Context, harness string, cfg schema.Conf
 	return b
 }
 
-// CliffOf returns the prompt size above which tokens cost more. The user's setting comes first.
+// CliffOf returns the size from which the tokens of a prompt cost more. If the user has configured a size, it takes
+// precedence.
 func CliffOf(cfg schema.Config, m schema.Model) route.Cliff {
 	if above, factor, isSet := config.PriceCliff(cfg, m.Provider, m.ID); isSet {
 		return route.Cliff{Above: above, Factor: factor}

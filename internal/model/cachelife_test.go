@@ -16,7 +16,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// After any cache hits and misses, the learned life is within its bounds. A restarted host has the same life.
+// Whatever cache hits and misses the host has seen, the cache life that it has learned is within its bounds. A
+// restarted host must believe in the same life.
 func TestLearnedLifeSurvivesRestarts(t *testing.T) {
 	now := clock.NewManual(1_700_000_000_000)
 	log := slog.New(slog.DiscardHandler)

@@ -13,17 +13,19 @@ import (
 // A catalogue's price is for TokensPerPrice tokens.
 const TokensPerPrice = 1_000_000
 
-// Facts describes a model for the status. It is known even if no harness is connected.
+// Facts describes a model for the status. The store knows them even if no harness is connected.
 type Facts struct {
 	Row models.LimitsRow
-	// Price is per million tokens. If IsPriced is false, only the ratios of its numbers are meaningful.
+	// Price is in dollars per million tokens. If IsPriced is false, the catalogue has no prices, and only the ratios
+	// between the numbers mean something.
 	Price    schema.Price
 	IsPriced bool
 	// IsKnown means that the harness has named the model's limits.
 	IsKnown bool
 }
 
-// If the catalogue has no prices, for example for a subscription, IsPriced is false.
+// Facts returns what the store knows about a model. If the catalogue has no prices, for example for a subscription,
+// IsPriced is false.
 func (ms *Models) Facts(ctx context.Context, m schema.Model) Facts {
 	row, isKnown, err := ms.Store.Models.Limits(ctx, m.Provider, m.ID)
 	if err != nil {
@@ -35,8 +37,8 @@ func (ms *Models) Facts(ctx context.Context, m schema.Model) Facts {
 	}
 }
 
-// Rewriting returns how much more it costs to write tokens to the provider's cache than to read them from it. If the
-// model has no price, the result is nil.
+// Rewriting returns how much more it costs to write these tokens to the provider's cache than to read them from it. If
+// the model has no prices, it returns nil.
 func (f Facts) Rewriting(tokens int) *float64 {
 	if !f.IsPriced {
 		return nil
@@ -45,7 +47,8 @@ func (f Facts) Rewriting(tokens int) *float64 {
 	return &cost
 }
 
-// If the model reads removed content again, the provider charges the price of a cache write for it.
+// RereadCost returns what it has cost that the model read removed content again. The provider charges the price of a
+// cache write for such content.
 func (f Facts) RereadCost(all []schema.Removal) float64 {
 	return promptcache.Bill(promptcache.Tokens{Write: schema.SumOf(all).Reread}, f.Price)
 }

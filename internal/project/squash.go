@@ -14,9 +14,9 @@ const (
 	maxPatches  = 32 << 20
 )
 
-// isSquashed reports whether a commit that leads to target has the same patch as the whole branch, which
-// ends with newest. This is so after a squash, or if the branch has one commit that was cherry-picked or
-// rebased.
+// isSquashed reports whether a single commit that leads to target has the same patch as the whole branch up to newest.
+// This is the case after a squash. It is also the case if the branch has only one commit, and this commit was
+// cherry-picked or rebased.
 func isSquashed(ctx context.Context, directory, newest, target string) (bool, error) {
 	base, err := git(ctx, directory, "merge-base", target, newest)
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == 1 { // the two commits have no common ancestor
@@ -30,7 +30,8 @@ func isSquashed(ctx context.Context, directory, newest, target string) (bool, er
 	if err != nil || path == "" { // a branch without changes counts as not merged
 		return false, err
 	}
-	// A commit with the branch's patch must also change the first path, so only such commits are compared.
+	// A commit with the same patch as the branch also changes the branch's first path. So it is enough to compare the
+	// commits that change this path.
 	patches := [][]string{{"diff-tree", base, newest}, {"log", "--no-merges", "--full-diff", "--format=commit %H", "--max-count=" + maxSquashed, base + ".." + target}}
 	var ids [2]map[string]bool
 	for i, args := range patches {
@@ -52,7 +53,7 @@ func isSquashed(ctx context.Context, directory, newest, target string) (bool, er
 
 var errLarge = errors.New("the patches of git are too large")
 
-// patchIDs returns the ids of patches. An id does not depend on line numbers.
+// patchIDs returns the ids of patches. Two patches have the same id even if their line numbers differ.
 func patchIDs(ctx context.Context, directory string, args []string) (map[string]bool, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -13,9 +13,9 @@ import (
 // Reading a token costs $1, and writing it $10.
 var tenfold = schema.Price{Fresh: 8e6, Write: 10e6, Read: 1e6}
 
-// The first prompt has 100 tokens, and each later request adds 10. From request 1 on, the 40 tokens after the
-// first 50 are useless. If a bust removes them at request 1, the 10 tokens after them are written instead of
-// read, for $9 more each.
+// The first prompt has 100 tokens, and each later request adds 10. From request 1 on, 40 tokens in the middle are
+// useless: 50 tokens precede them, and 10 follow. If a bust at request 1 removes them, the 10 tokens after them must be
+// written again instead of read from the cache, which costs $9 more for each.
 func TestHindsight(t *testing.T) {
 	useless := Piece{Place: 50, Tokens: 40, From: 50}
 	session := func(gone, n int, more ...Piece) []Passage {
@@ -85,7 +85,7 @@ func drawSession(t *rapid.T, longest int) []Passage {
 	return session
 }
 
-// replayed computes the cost of the busts in another way: it builds every prompt token by token.
+// replayed computes the cost of the busts in a second, simpler way: it builds every prompt token by token.
 func replayed(session []Passage, busts []int) (cost float64) {
 	var prompt []int
 	next := 0
@@ -122,7 +122,7 @@ func replayed(session []Passage, busts []int) (cost float64) {
 	return cost / tokensPerPrice
 }
 
-// No choice of busts is cheaper than the best one, and the computed cost equals the cost of sending the
+// Best must find the cheapest choice of busts, and the cost that it computes must equal the cost of really sending the
 // prompts.
 func TestHindsightIsTheCheapest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -150,10 +150,10 @@ func TestHindsightIsTheCheapest(t *testing.T) {
 	})
 }
 
-// rentOrBuy decides without knowing later requests. It makes a bust when the rent since the last bust, plus the rent
-// of the next request, reaches the price. If lump is above 0, rentOrBuy expects lumps, as a pass does: at least lump
-// tokens become ready at once. It expects the next lump after as many requests as between the last two lumps, and
-// adds the rent of these requests.
+// rentOrBuy decides about each request without knowing the later ones. It busts as soon as the rent since the last
+// bust, including the rent of the next request, reaches the price of a bust. If lump is above 0, rentOrBuy also expects
+// lumps, as a pass does. A lump is a request that makes at least lump tokens removable at once. rentOrBuy assumes that
+// the next lump is as far away as the previous one was, and adds the rent of the requests until then.
 func rentOrBuy(h *Hindsight, lump int) (busts []int) {
 	last, lumpAt := -1, 0
 	for i, p := range h.passages {
@@ -170,12 +170,12 @@ func rentOrBuy(h *Hindsight, lump int) (busts []int) {
 	return busts
 }
 
-// If each bust has the same price, rentOrBuy costs at most twice as much as the best choice. Before each bust, it has
-// paid less rent than the price of the bust. In the same time, any other choice pays the same rent or a bust.
+// If all busts have the same price, rentOrBuy costs at most twice as much as the best choice. Before each bust, it has
+// paid less rent than the bust costs. In that time, any other choice had to pay either the same rent or a bust.
 func TestRentOrBuyIsAtMostTwiceTheBest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		// Everything that a request adds is useless from the next request on, and the provider always reads the same start.
-		// So each bust sends the same number of tokens again.
+		// Everything that a request adds becomes useless with the next request, and the start of the prompt always
+		// stays cached. So each bust sends the same number of tokens again, and all busts have the same price.
 		growth := rapid.SliceOfN(rapid.OneOf(rapid.Just(0), rapid.IntRange(0, 5_000), rapid.IntRange(2_000, 40_000)), 1, 120).Draw(t, "growth")
 		start, rest := 1_000, rapid.IntRange(1, 50_000).Draw(t, "rest")
 		price := schema.Price{Fresh: 3, Write: 3.75, Read: 3 * rapid.SampledFrom([]float64{0.1, 0.05, 0.025}).Draw(t, "read")}
@@ -194,8 +194,9 @@ func TestRentOrBuyIsAtMostTwiceTheBest(t *testing.T) {
 		if cost := h.Busts(busts); cost > 2*least+1e-9 {
 			t.Fatalf("busts at %v cost $%f, more than twice the best $%f", busts, cost, least)
 		}
-		// A pass predicts lumps, and can be wrong. Busts and rent can then cost more than twice the best choice. The whole
-		// bill cannot, because it also contains the first write of all tokens.
+		// A pass predicts lumps, and may be wrong. Busts and rent together can then cost more than twice the best
+		// choice. But the whole bill cannot be more than twice the best bill, because both also contain the first write
+		// of all tokens.
 		base := 0.0
 		for _, p := range session {
 			base += (float64(p.Grown)*p.Price.Write + float64(start+rest)*p.Price.Read) / tokensPerPrice

@@ -11,7 +11,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// The name of a Codex log has the time and the id of the session. Archived logs are in one directory.
+// The file name of a Codex log contains the time and the id of the session. All archived logs are in one directory.
 var codexLog = logFormat{
 	name:    "Codex",
 	dirs:    func(r Reader) []string { return r.below("CODEX_HOME", ".codex") },
@@ -21,14 +21,16 @@ var codexLog = logFormat{
 	message: codexMessage,
 }
 
-// Since September 2025, each line has its item in this envelope. Before, a line was the item itself.
+// A codexLine is the envelope in which each line of the log has its item. Before September 2025, a line was the item
+// itself.
 type codexLine struct {
 	Timestamp string     `json:"timestamp"`
 	Type      string     `json:"type"`
 	Payload   json.Value `json:"payload"`
 }
 
-// A codexItem is a text of the model or the user, a call, or a result. Lines of the type event_msg repeat items.
+// A codexItem is a text of the model or the user, a call, or a result. The log also has lines of the type event_msg.
+// They only repeat items, so we ignore them.
 type codexItem struct {
 	timestamp string
 	Type      string       `json:"type"`
@@ -119,7 +121,8 @@ func codexHead(number int, line []byte, h *logHead) bool {
 	return true
 }
 
-// The log has no ids of messages. But a log only grows, so the offset of a step is its key.
+// codexSteps reads the steps of a log. The messages have no ids, but a log only grows, so the offset of a step in the
+// file serves as its key.
 func codexSteps(ctx context.Context, file io.ReaderAt, size int64) (steps []logStep, err error) {
 	byCall := map[string]int{}
 	answer := -1 // the step of the answer that has not ended
@@ -218,7 +221,8 @@ func codexParts(content json.Value) (parts []logBlock) {
 	return parts
 }
 
-// A command that is a list of words becomes one text. A patch's argument gets the name that other harnesses use.
+// call returns the call in the form that all harnesses share. If the command is a list of words, they are joined to one
+// text. The argument of a patch gets the name that other harnesses use.
 func (i *codexItem) call() logBlock {
 	b := logBlock{Type: "toolCall", ID: i.CallID, Name: i.Name, Arguments: i.Arguments}
 	var text string
@@ -254,7 +258,8 @@ func (i *codexItem) call() logBlock {
 	return b
 }
 
-// commandOf returns the command line as a user would type it. For "bash", "-lc", "make test" this is "make test".
+// commandOf returns the command line as a user would type it, for example "make test" for the words "bash", "-lc",
+// "make test".
 func commandOf(words []string) string {
 	if len(words) == 3 && (words[1] == "-lc" || words[1] == "-c") {
 		return words[2]
@@ -262,7 +267,7 @@ func commandOf(words []string) string {
 	return strings.Join(words, " ")
 }
 
-// codexExit finds the status of a command at the beginning of its result.
+// codexExit matches the beginning of a command's result, which contains the exit status.
 var codexExit = regexp.MustCompile(`\A(?:(?:Chunk ID|Wall time|Original token count): [^\n]*\n)*(?:Exit code: |Process exited with code )(-?\d{1,9})\n`)
 
 func (i *codexItem) result() logResult {

@@ -11,7 +11,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/opencodedb"
 )
 
-// A storedMessage has the fields of all kinds of messages. Each kind uses some of them.
+// A storedMessage has the fields of every kind of stored message. Each kind uses only some of them.
 type storedMessage struct {
 	Text     string        `json:"text"`
 	Files    []storedFile  `json:"files"`
@@ -62,7 +62,7 @@ type storedPart struct {
 	ID       string `json:"id"`
 	Name     string `json:"name"`
 	Executed bool   `json:"executed"`
-	// State is the provider's signature of a text or of thinking. In a tool part, it is the state of the tool.
+	// State of a text or of thinking is the provider's signature. In a tool part, State is the state of the tool call.
 	State json.Value `json:"state"`
 }
 
@@ -75,8 +75,8 @@ type storedTool struct {
 	Error      json.Value   `json:"error"`
 }
 
-// A step is a message with the results of its calls, as the shim sends it. It also has some stored facts that
-// OpenCode's array lacks.
+// A step is a message together with the results of its calls, in the form in which the shim sends it. It also has some
+// stored facts that are missing in OpenCode's array.
 type step struct {
 	ID      string       `json:"id"`
 	Info    stepInfo     `json:"info"`
@@ -150,7 +150,8 @@ type failedResult struct {
 	Structured json.Value   `json:"structured,omitzero"`
 }
 
-// stepOf returns a stored message in the form in which the shim sends it, or nil if data is not in OpenCode 2's form.
+// stepOf returns a stored message in the form in which the shim would send it. If data is not a message of OpenCode 2,
+// it returns nil.
 func stepOf(row opencodedb.RowOfTwo, data json.Value, isRelease bool) json.Value {
 	var m storedMessage
 	if json.Unmarshal(data, &m) != nil {
@@ -200,7 +201,8 @@ func checkpointOf(m *storedMessage, isRelease bool) string {
 	return strings.Join(append(lines, "</conversation-checkpoint>"), "\n")
 }
 
-// addPrompt uses OpenCode's order: skills, the text that the user typed, files.
+// addPrompt adds the parts of a prompt in OpenCode's order: first the skills, then the text that the user typed, then
+// the files.
 func (s *step) addPrompt(m *storedMessage, isRelease bool) {
 	for _, skill := range m.Skills {
 		if skill.Text != nil {
@@ -221,7 +223,8 @@ func (s *step) addPrompt(m *storedMessage, isRelease bool) {
 	}
 }
 
-// OpenCode sends texts, directories and images, and its releases also PDF. It sends no other files.
+// addFile adds a file if OpenCode sends it. OpenCode sends text files, directories and images. Its releases, but not
+// its betas, also send PDF files.
 func (s *step) addFile(f *storedFile, isRelease bool) {
 	path := ""
 	if u, err := url.Parse(f.Source.URI); err == nil && u.Scheme == "file" {
@@ -271,7 +274,8 @@ func kindOf(mime string, isRelease bool) string {
 	return ""
 }
 
-// If the provider itself has executed a call, for example a web search, the result stays in the answer.
+// addAnswer adds the content of an answer. Usually the result of a call is a message of its own. But if the provider
+// itself has executed the call, for example a web search, the result stays in the answer.
 func (s *step) addAnswer(m *storedMessage) {
 	s.Message.Role = "assistant"
 	s.Info.ProviderID, s.Info.ModelID, s.Info.Finish, s.Info.Tokens, s.Info.Error = m.Model.ProviderID, m.Model.ID, m.Finish, m.Tokens, m.Error
@@ -290,7 +294,7 @@ func (s *step) addAnswer(m *storedMessage) {
 	}
 }
 
-// If an answer failed, OpenCode sends its thinking as a text.
+// addReasoning adds thinking. If the answer failed, OpenCode sends the thinking as a plain text.
 func (s *step) addReasoning(m *storedMessage, p *storedPart) {
 	hasProof := len(p.State) > len("{}")
 	switch {
@@ -331,7 +335,8 @@ func (s *step) addTool(p *storedPart) {
 	s.Results = append(s.Results, stepResult{"tool", []toolResult{result}})
 }
 
-// The betas store a structured value next to the content. If the content is empty, they send the value.
+// result returns the result of a call as OpenCode sends it. The betas store a structured value next to the content, and
+// send this value if the content is empty.
 func (t *storedTool) result(isExecuted bool) (v resultValue, ok bool) {
 	content := t.Content
 	if content == nil {

@@ -15,7 +15,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/regular"
 )
 
-// piSessionID matches the ids that Pi accepts. An id becomes part of a file's name, so the check is needed.
+// piSessionID matches the ids that Pi accepts. An id becomes a part of a file name, so any other id could lead to
+// another directory.
 var piSessionID = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
 
 func (r Reader) findPiFile(ctx context.Context, s Session) (string, error) {
@@ -63,7 +64,7 @@ func (r Reader) piSessionDirs() (dirs []string) {
 
 const maxSettings = 1 << 20
 
-// sessionDirOf returns the session directory that the user's settings of Pi name, or "".
+// sessionDirOf returns the session directory from the user's settings of Pi, or "".
 func sessionDirOf(agent string) string {
 	path := filepath.Join(agent, "settings.json")
 	content, err := regular.Read(path, maxSettings)
@@ -90,8 +91,9 @@ func piProject(directory string) string {
 	return "--" + strings.NewReplacer("/", "-", `\`, "-", ":", "-").Replace(strings.TrimLeft(directory, `/\`)) + "--"
 }
 
-// projectsIn returns the directories that may contain a session's file: the project's own first, and also
-// dir itself. If the user has chosen the session directory, its files may be directly in dir.
+// projectsIn returns the directories that may contain the file of a session. The directory of the session's own project
+// comes first. dir itself is also among them, because the files may be directly in dir if the user has chosen this
+// session directory.
 func projectsIn(dir, project string) ([]string, error) {
 	found, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -112,8 +114,8 @@ func projectsIn(dir, project string) ([]string, error) {
 	return all, nil
 }
 
-// newestFileOf returns the newest file of a session, or "". A file's name begins with the time when the
-// session began, so the last name is the newest.
+// newestFileOf returns the newest file of a session, or "". The name of a file begins with the time at which the
+// session began, so the last name in alphabetical order belongs to the newest file.
 func newestFileOf(dir, id string) (path string) {
 	files, err := os.ReadDir(dir) // ReadDir sorts the files
 	if err != nil {

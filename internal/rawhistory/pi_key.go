@@ -9,9 +9,9 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// piKeyOf returns the same key as adapters/pi-shim/src/steps.ts, before keys are numbered. Both are tested with
-// testdata/pi-steps.json. The shim hashes the output of JSON.stringify. Pi writes its file with JSON.stringify,
-// too, so both hash the same text.
+// piKeyOf returns the key that adapters/pi-shim/src/steps.ts gives to the message, before keys are numbered. Both are
+// tested with testdata/pi-steps.json. The shim hashes the output of JSON.stringify. Pi writes its session file with
+// JSON.stringify as well, so both hash the same text.
 func piKeyOf(message json.Value) (role, key string) {
 	var m struct {
 		Role       json.Value `json:"role"`
@@ -37,7 +37,7 @@ func piKeyOf(message json.Value) (role, key string) {
 	return role, role + ":" + shortHash(message)
 }
 
-// interpolated returns the text that a value becomes in a JavaScript template literal.
+// interpolated returns the text of a value in a JavaScript template literal.
 func interpolated(v json.Value) string {
 	var text string
 	var number float64

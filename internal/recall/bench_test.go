@@ -12,7 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// The index has 100,000 messages. The cues are a file, a command, an error and a prompt.
+// BenchmarkFind searches an index of 100,000 messages. The cues are a file, a command, an error and a prompt.
 func BenchmarkFind(b *testing.B) {
 	random := rand.New(rand.NewPCG(1, 1))
 	zipf := rand.NewZipf(random, 1.15, 3, 40_000)

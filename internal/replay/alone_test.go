@@ -12,10 +12,11 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A session has messages of T tokens each, in a window of 10 T. Each token of a prompt costs $1, and each token of an
-// answer $2. The first ten requests cost T + 2T + ... + 10T = 55T. The eleventh does not fit. OpenCode keeps a quarter
-// of the window, so two messages. It summarises nine (9T, and a summary of $2 for each token), and sends the summary
-// with the other two. The next prompt that does not fit has the summary and nine messages.
+// The session runs without magicctx. Its messages have T tokens each, and the window has 10 T. A token of a prompt
+// costs $1, and a token of an answer $2. The first ten requests cost T + 2T + ... + 10T = 55T. The eleventh does not
+// fit, so OpenCode compacts. It keeps a quarter of the window, which holds two messages. It summarises the other nine,
+// which costs 9T, and $2 for each token of the summary. Then it sends the summary with the two messages. The next
+// prompt that does not fit has the summary and nine messages.
 func TestHarnessAloneCompacts(t *testing.T) {
 	text := strings.Repeat("word ", 1000)
 	size := tokens.Count(text)
@@ -55,7 +56,7 @@ func TestHarnessAloneCompacts(t *testing.T) {
 	if send(); a.compactions != 0 || a.from != 0 {
 		t.Errorf("after a revert: %d compactions, %d messages summarised", a.compactions, a.from)
 	}
-	// Pi keeps more, so it has nothing to summarise here.
+	// Pi keeps more messages than OpenCode, so it has nothing to summarise here.
 	pi := &alone{of: transcript.CompactionVocabulary{LeastKept: 20_000, MostKept: 20_000}}
 	for len(p.messages) < 11 {
 		send()

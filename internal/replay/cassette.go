@@ -40,7 +40,7 @@ type take struct {
 	// If the shim answered with an error, failure is the error's message.
 	result  json.Value
 	failure string
-	// The recorded host sent agent/abort.
+	// isWithdrawn means that the recorded host sent agent/abort for this run.
 	isWithdrawn bool
 	// title names the task of the run. isAsked is true after the replay's host has asked the question.
 	title   string
@@ -60,26 +60,28 @@ func (t *take) answer() (schema.AgentRunResult, error) {
 	if err := json.Unmarshal(t.result, &r); err != nil {
 		return schema.AgentRunResult{}, fmt.Errorf("the recorded answer: %w", err)
 	}
-	// The recorded host withdrew this run. If a pass or a command was the reason, the replay's host withdraws the
-	// run, too, and does not wait for this answer. So the reason was the run's time limit.
+	// The recorded host aborted this run. If a pass or a command had been the reason, the host of the replay would
+	// abort the run at the same point, and would not wait for this answer. It is waiting, so the reason was the run's
+	// time limit.
 	if t.isWithdrawn && r.Failure.Reason != "" {
 		r.Failure.Reason = "timeout"
 	}
 	return r, nil
 }
 
-// A cassette gives each recorded answer at its place among the shim's steps. So each publication of history
-// comes between the same passes as in the recording.
+// A cassette plays the recorded answers of hidden agents. It releases each answer at the same point between the shim's
+// steps as in the recording. So each publication of history comes between the same two passes.
 type cassette struct {
 	mu sync.Mutex // guards all fields below
-	// takes are the recorded questions that the host has not asked yet, equal questions in the recorded order.
+	// takes are the recorded questions that the host has not asked yet. If a question was recorded several times, its
+	// takes are in the recorded order.
 	takes    map[takeKey][]*take
 	recorded []*take
 	// working is the number of the host's background jobs that may ask a question. waiting holds the contexts of
 	// the questions whose answers the replay has not reached yet.
 	working int
 	waiting map[*take]context.Context
-	// Each change of working or waiting closes changed and replaces it.
+	// changed is closed and replaced whenever working or waiting changes.
 	changed chan struct{}
 	// missed lists the questions that the trace does not contain.
 	asked  int
@@ -115,8 +117,8 @@ func (c *cassette) work(change int) {
 	c.stir()
 }
 
-// errNotRecorded does not name the question. A host searches an error for words that mean an overloaded
-// provider, and a question's name could contain such a word.
+// errNotRecorded does not name the question. The host searches the text of an error for words that mean an overloaded
+// provider, and the name of a question could contain such a word.
 var errNotRecorded = errors.New("the trace does not hold this question")
 
 // Run implements agent.Cassette. It waits until the replay reaches the recorded answer.
@@ -193,7 +195,8 @@ func (c *cassette) settle(ctx context.Context) error {
 	}
 }
 
-// untilQuiet returns nil if no background job can continue, or a channel that the next change closes.
+// untilQuiet returns nil if no background job can continue. Otherwise it returns a channel that is closed at the next
+// change.
 func (c *cassette) untilQuiet() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -220,7 +223,8 @@ func (c *cassette) unasked() (all []*take) {
 	return all
 }
 
-// newMissed returns the questions since the last call that the trace does not contain.
+// newMissed returns the questions that the trace does not contain and that the host has asked since the last call of
+// newMissed.
 func (c *cassette) newMissed() []MissedRun {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 
 const edgeTrace = "edge.jsonl.gz"
 
-// Some scenes of the edge trace (recorded by e2e/record/edge.go) may bust:
+// In some scenes of the edge trace (recorded by e2e/record/edge.go), the host may bust:
 //   - a prompt that the provider refused for its length
 //   - pressure once the turn is over, in a fork, and after OpenCode's compaction
 //   - the force level within a turn
@@ -21,7 +21,7 @@ const edgeTrace = "edge.jsonl.gz"
 //   - a switch to a model of another provider with other rules, and the switch back
 //   - OpenCode's compaction
 //
-// Its other scenes may not bust: other errors, retries, aborts, an image, and a revert that the user takes
+// In all other scenes, it must not bust: other errors, retries, aborts, an image, and a revert that the user takes
 // back.
 func TestEdgesBustForTheirReasonsOnly(t *testing.T) {
 	s := replayOf(t, edgeTrace)
@@ -48,8 +48,8 @@ func TestEdgesBustForTheirReasonsOnly(t *testing.T) {
 	}
 }
 
-// The other model's provider has nothing cached. So the first pass for the other model is hard, even though its
-// wire extends the last one.
+// A pass for another model is hard, even if its wire continues the previous one, because the other model's provider has
+// nothing cached.
 func TestOtherModelIsHardBothWays(t *testing.T) {
 	var models []string
 	for _, p := range replayOf(t, edgeTrace).Detail {
@@ -62,8 +62,8 @@ func TestOtherModelIsHardBothWays(t *testing.T) {
 	}
 }
 
-// A fork begins with the messages of its original. The provider has that prefix cached, and a steady pass sends
-// it again. The original does not change.
+// A fork begins with the messages of its original, which the provider has cached. So the fork's first pass must be
+// steady, and send the same prefix again. The original must not change.
 func TestForksLeaveTheirOriginalAlone(t *testing.T) {
 	firsts := map[string]int{}
 	before := ""
@@ -120,8 +120,8 @@ func replayOf(t *testing.T, name string) Summary {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	// The pressure in these scenes comes from the scripted provider's usage. The prompts themselves stay far
-	// below the window.
+	// In these scenes, the pressure comes only from the usage that the scripted provider reports. The prompts
+	// themselves stay far below the window.
 	report, err := Run(t.Context(), f, Options{AsRecorded: true})
 	if err != nil {
 		t.Fatal(err)
@@ -130,7 +130,7 @@ func replayOf(t *testing.T, name string) Summary {
 	return replayed[name]
 }
 
-// If the price has kept a pass from a bust, the report shows this.
+// If a pass did not bust because of the price, the report must show this.
 func TestABustWaitsBecauseOfThePrice(t *testing.T) {
 	waits := 0
 	for _, p := range (anyway{edgeTrace, "primary", "anthropic", 32_000}).replay(t).Detail {

@@ -28,7 +28,7 @@ func said(key, s string) render.Rendered {
 	return sent(key, transcript.User, []render.Block{text(s)}, text(s))
 }
 
-// Each case is a possible mistake of the host, followed by the most similar correct behaviour.
+// The cases show mistakes that a host could make. After each mistake comes the most similar behaviour that is correct.
 func TestBrokenInvariantsAreNamed(t *testing.T) {
 	type all = []render.Rendered
 	raw := []render.Block{text("x")}
@@ -74,7 +74,7 @@ func TestBrokenInvariantsAreNamed(t *testing.T) {
 	}
 }
 
-// If an earlier pass has already shown a placeholder, the placeholder is no new drop.
+// A placeholder that an earlier pass has already shown does not count as a new drop.
 func TestADropStaysOnSteadyPasses(t *testing.T) {
 	dropped := map[string]bool{}
 	wire := []render.Rendered{sent("u", transcript.User, []render.Block{text("x")}, text("[dropped §1§]"))}

@@ -11,13 +11,13 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A mirror is the replay's copy of one session's array, as the shim holds it.
+// A mirror is the replay's own copy of a session's array. It stands for the copy that the shim holds.
 type mirror struct {
 	codec    transcript.Codec
 	entries  []mirrored
 	revision uint64
 	patches  map[string]schema.Patch
-	// The wire is head, followed by the patched entries that isOnWire accepts.
+	// The wire consists of head, followed by those patched entries that isOnWire accepts.
 	head   []json.Value
 	start  int
 	pinned []string
@@ -34,7 +34,7 @@ func newMirror(codec transcript.Codec) *mirror {
 	return &mirror{codec: codec, patches: make(map[string]schema.Patch)}
 }
 
-// messagesOf decodes messages that follow `earlier` other messages of their array. A trace may come from
+// messagesOf decodes the messages of an array, of which `earlier` messages are already known. A trace may come from
 // anybody, so messagesOf refuses more messages or parts than the host accepts.
 func messagesOf(attachment json.Value, earlier int) (messages []json.Value, err error) {
 	if err := json.Unmarshal(attachment, &messages); err != nil {
@@ -58,7 +58,7 @@ func (m *mirror) update(unchanged int, attachment json.Value) error {
 	return nil
 }
 
-// resume copies the first kept messages of the mirror before a resync, without their patches.
+// resume is called at a resync. It copies the first kept messages of the old mirror, but not their patches.
 func (m *mirror) resume(before *mirror, kept int) error {
 	if kept > len(before.entries) {
 		return fmt.Errorf("the trace keeps %d of %d messages, so a part of it is missing or wrong; record it again", kept, len(before.entries))

@@ -21,13 +21,13 @@ func Profiles() []string {
 	return names
 }
 
-// The replay gives an answer only at its place in the trace, so agentTimeout is long.
+// agentTimeout is long, because a replay gives an answer only when it reaches the answer's place in the trace.
 const agentTimeout = 24 * time.Hour
 
-// A session without a parent gets this parent if it is replayed as a subagent.
+// replayedParent is the parent of a session that was recorded without one but is replayed as a subagent.
 const replayedParent = "ses_replayed"
 
-// overrides change a trace as if it had been recorded in another mode, or with another profile or window.
+// overrides change a trace, as if it had been recorded in another mode, with another profile, or in another window.
 type overrides struct {
 	mode    *mode.Mode      // nil keeps the recorded mode
 	profile *render.Profile // nil keeps the recorded profile
@@ -62,8 +62,8 @@ func (v *overrides) areNone() bool {
 	return v.mode == nil && v.profile == nil && v.window == 0 && len(v.prices) == 0 && v.marks == Marks{} && !v.isLive
 }
 
-// configure sets the keys that decide the mode. It also raises the historian's time limit. The limit uses
-// the machine's clock, and the replay may give a recorded answer late.
+// configure sets the keys that decide the mode. It also raises the historian's time limit, which uses the machine's
+// clock: a replay may give a recorded answer later than the provider did.
 func (v *overrides) configure(c *schema.Config) {
 	c.HistorianTimeoutMS = int(agentTimeout.Milliseconds())
 	*c = v.marks.at(*c)
@@ -114,7 +114,7 @@ func providerPath(paths *transcript.Paths, m *transcript.Message) string {
 	return paths.AnswerProvider
 }
 
-// If the recorded name of a provider leads to the wanted profile, provider returns this name.
+// provider returns a provider's name that leads to the wanted profile. If the recorded name does so, it stays.
 func (v *overrides) provider(recorded string) string {
 	if render.ProfileOf(recorded, v.profile.Package()).Name == v.profile.Name {
 		return recorded

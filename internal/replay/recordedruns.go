@@ -12,7 +12,8 @@ import (
 type recordedRuns struct {
 	trace *trace
 	takes int
-	// asked holds the open questions by the id of their request, and named all questions by the name of the run.
+	// asked maps the id of a request to its question, while the question is open. named maps the name of a run to its
+	// question, open or not.
 	asked, named map[string]*take
 }
 
@@ -38,8 +39,8 @@ func (r *recordedRuns) read(frame rpc.TraceFrame, m *message) bool {
 	return true
 }
 
-// ask ignores a question that it cannot read, and every question beyond maxTakes. The replay treats such a
-// question as not recorded.
+// ask records a question. If it cannot read the question, or if there are already maxTakes, it ignores the question.
+// The replay then treats the question as not recorded.
 func (r *recordedRuns) ask(m *message) {
 	var p schema.AgentRunParams
 	key, err := keyOf(m.Params)
@@ -78,8 +79,8 @@ func (p *player) noteRuns() {
 	}
 }
 
-// lackRuns reports each question to a hidden agent that is not in the trace. If there is no such question, it
-// reports the recorded questions that the host has not asked: without their answers, the replay lacks summaries.
+// lackRuns reports each question to a hidden agent that is not in the trace. If all questions are in it, lackRuns
+// reports the recorded questions that the host has not asked. Without their answers, the replay lacks summaries.
 func (p *player) lackRuns() {
 	p.report.AskedRuns = p.trace.cassette.asked
 	missed, unasked := p.report.MissedRuns, p.trace.cassette.unasked()

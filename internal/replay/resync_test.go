@@ -17,8 +17,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A recorder writes a resync as the difference from the previous array. The replay of this trace equals the
-// replay of a trace with whole arrays.
+// A recorder writes a resync as the difference from the previous array. Such a trace must replay exactly like a trace
+// that contains whole arrays.
 func TestShortenedResyncsReplayAsWholeOnes(t *testing.T) {
 	for _, name := range []string{"short.jsonl.gz", "pi-short.jsonl.gz", "opencode2.jsonl.gz"} {
 		t.Run(name, func(t *testing.T) {

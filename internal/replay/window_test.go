@@ -28,7 +28,7 @@ func TestPromptsAboveTheWindowAreFindings(t *testing.T) {
 	}
 }
 
-// If the provider accepted a prompt, it fitted, even if the simulation says otherwise.
+// If the provider accepted a prompt, the prompt fitted into the window, even if the replay computes otherwise.
 func TestAnAcceptedPromptIsNoOverflow(t *testing.T) {
 	accepted, own := sized(1100, 1100, 1000), sized(1100, 1100, 1000)
 	accepted.isAccepted = true
@@ -38,7 +38,8 @@ func TestAnAcceptedPromptIsNoOverflow(t *testing.T) {
 	}
 }
 
-// If the provider counts fewer tokens than the replay, it accepts larger prompts, with and without magicctx.
+// The provider may count fewer tokens than the replay. If it has accepted our large prompt, it would also accept a
+// prompt of the same size without magicctx.
 func TestUnmodifiedPromptIsNotRefusedWhereOursIsAccepted(t *testing.T) {
 	ours := sized(1100, 1100, 1000)
 	ours.isAccepted = true
@@ -62,8 +63,8 @@ func numbered(passes ...*Pass) []*Pass {
 	return passes
 }
 
-// The recorded usage belongs to smaller prompts than today's rules produce. A replay that relies on this usage
-// exceeds the window and has to say so. A replay that counts its own prompts stays inside.
+// The recorded usage belongs to smaller prompts than those that today's rules produce. A replay that relies on this
+// usage exceeds the window, and must say so. A replay that counts its own prompts stays inside the window.
 func TestShowcaseStaysInItsWindow(t *testing.T) {
 	for asRecorded, wantClean := range map[bool]bool{false: true, true: false} {
 		f, err := os.Open(filepath.Join(traces, "long.jsonl.gz"))
@@ -79,8 +80,8 @@ func TestShowcaseStaysInItsWindow(t *testing.T) {
 		if s.IsClean() != wantClean || (len(s.Overflows) == 0) != wantClean {
 			t.Errorf("as recorded %v: %d findings, overflows %v", asRecorded, s.Findings(), s.Overflows)
 		}
-		// The catalogue of the trace gives 64,000 tokens. The definitions of OpenCode's tools take some
-		// thousand tokens.
+		// The catalogue in the trace gives a window of 64,000 tokens. The replay does not see the definitions of
+		// OpenCode's tools, which take some thousand tokens.
 		if s.Prompts.Window != 64_000 || s.Prompts.Unseen < 1000 || s.Prompts.Unseen > 20_000 {
 			t.Errorf("%+v", s.Prompts)
 		}
@@ -92,8 +93,9 @@ func TestShowcaseStaysInItsWindow(t *testing.T) {
 	}
 }
 
-// Except for tags and reminders, the busts together must explain the difference from the bill of the unmodified
-// session. deviation bounds the difference between the provider's count and the host's count of the removed tokens.
+// checkOutcomes adds up the gains and costs of the busts. Apart from tags and reminders, the sum must explain how much
+// the bill differs from the bill of the unmodified session. deviation bounds how far the provider's count of the
+// removed tokens may be from the host's count.
 func checkOutcomes(t *testing.T, s Summary, deviation float64) {
 	t.Helper()
 	net := 0.0
@@ -110,7 +112,7 @@ func checkOutcomes(t *testing.T, s Summary, deviation float64) {
 				t.Errorf("pass %d does not say what went: %+v", b.Pass, u)
 			}
 		}
-		// The price is in the provider's tokens, the units are in the host's.
+		// The price counts in the provider's tokens, but the units count in the host's.
 		if ratio := float64(p.Price.Removed) / float64(told); math.Abs(ratio-1) > deviation {
 			t.Errorf("the units of pass %d have %d tokens, and its price says %d", b.Pass, told, p.Price.Removed)
 		}

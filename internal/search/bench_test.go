@@ -29,8 +29,8 @@ const (
 	benchCommits  = 20_000
 )
 
-// vocabulary returns the words in the order of their frequency. The words of the judged set, which have
-// synonyms, come before invented words.
+// vocabulary returns a function that gives the word of each rank, the most frequent word first. The words of the judged
+// set come first, because they have synonyms. Invented words follow.
 func vocabulary(b *testing.B) func(rank uint64) string {
 	files, err := filepath.Glob("testdata/judged/*.txt")
 	must(b, err)
@@ -53,8 +53,9 @@ func vocabulary(b *testing.B) func(rank uint64) string {
 	}
 }
 
-// The index has 100,000 messages and 20,000 commits of five projects. The words are as frequent as in a natural
-// language, and each query has 1 to 12 words of one message. The first searches read the index from the disk.
+// BenchmarkSearch uses an index with 100,000 messages and 20,000 commits of five projects. The words are as frequent as
+// in a natural language. Each query has 1 to 12 words of one message. Only the first searches have to read the index
+// from the disk.
 func BenchmarkSearch(b *testing.B) {
 	random := rand.New(rand.NewPCG(1, 1))
 	zipf := rand.NewZipf(random, 1.15, 3, 40_000)
@@ -123,8 +124,8 @@ func BenchmarkSearch(b *testing.B) {
 
 const benchDimensions = 384
 
-// A server on this machine gives a random vector to each of the newest 25,000 texts. Each text has a different
-// vector.
+// embedTexts gives vectors to the newest 25,000 texts. They come from a server on this machine, which returns a
+// different random vector for each text.
 func embedTexts(b *testing.B, dir string) *embedding.Source {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var q struct {

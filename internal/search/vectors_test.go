@@ -8,7 +8,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// embed returns a function that gives vectors to texts. A text that is not in vectors gets none.
+// embed gives vectors to the texts in the index, and returns a function that gives vectors to queries. A text that is
+// not in vectors gets no vector.
 func embed(t *testing.T, x *index.Index, vectors map[string][]float32) func(context.Context, string, string) []float32 {
 	t.Helper()
 	var texts []index.Waiting
@@ -40,7 +41,8 @@ func TestVectorsFindWhatWordsDoNot(t *testing.T) {
 	want(t, search1(t, x, q))
 }
 
-// A text in both lists ranks above texts in only one list.
+// A search by words and a search by vectors each give a list. A text in both lists must rank above a text in only one
+// of them.
 func TestBothListsCount(t *testing.T) {
 	x := newIndex(t)
 	add(t, x, ours, "cache cache cache", "the cache of pictures")

@@ -56,7 +56,7 @@ type errand struct {
 	chunk  historian.Chunk
 	raw    []historian.Message
 	toldAt int64
-	// attempts are questions to models whose usage is not stored yet.
+	// attempts are the requests to models whose usage is not stored yet.
 	attempts []historian.Attempt
 	// done is the last message with a new summary.
 	done atomic.Int64
@@ -121,7 +121,7 @@ func (h *Historian) Running(key store.Key) *schema.HistoryRun {
 	return &schema.HistoryRun{Kind: e.kind, Since: e.started, Start: e.scope.Start, End: e.scope.End, Done: int(e.done.Load())}
 }
 
-// A refusal is also an answer, not an error.
+// commandAnswer returns the answer to a command. A refused command also has an answer: the reason, as a warning.
 func commandAnswer(variant, message string, err error) (schema.CommandExecuteResult, error) {
 	var refused refusedCommand
 	switch {
@@ -200,7 +200,8 @@ func (h *Historian) busyWith(s *session.Session) string {
 	return "The historian is summarising messages of this session now. Try again when it has finished; /ctx-status shows when."
 }
 
-// The result lacks the fields that differ between a recomp and a wrap-up, for example save and finish.
+// newErrand fills in the fields that a recomp and a wrap-up have in common. The caller sets the others, for example
+// save and finish.
 func (h *Historian) newErrand(s *session.Session, scope chronicle.Range, next int) (*errand, error) {
 	codec, err := client.CodecOf(s.Key.Harness)
 	if err != nil {
@@ -349,19 +350,19 @@ func (e *errand) progress() string {
 	return fmt.Sprintf("%d of %s are summarised", int(e.done.Load())-e.scope.Start+1, format.Count(e.scope.End-e.scope.Start+1, "message"))
 }
 
-// noticeInterval is the least time between two notices of progress, because a notice covers a part of the screen. A
-// chunk takes about this long.
+// noticeInterval is the least time between two notices of progress. A notice covers a part of the screen, and a chunk
+// takes about a minute, so the user sees about one notice for each chunk.
 const noticeInterval = time.Minute
 
 func (e *errand) tell(variant, message string) {
 	e.host.Notices.Show(e.facts.client, e.key, e.facts.directory, variant, message)
 }
 
-// readAhead is how many messages read loads at first. A chunk has at most hundreds of messages, but a session may
-// have thousands.
+// readAhead is how many messages `read` loads at first. A session may have thousands of messages, but a chunk has at
+// most hundreds.
 const readAhead = 256
 
-// read returns the chunk at the beginning of a range. It is historian.ErrandPorts.Chunk.
+// read returns the chunk at the beginning of a range. It implements historian.ErrandPorts.Chunk.
 func (e *errand) read(ctx context.Context, r chronicle.Range, budget int) (historian.Chunk, []historian.Message, error) {
 	decoded := make(map[int]*transcript.Message)
 	var messages *history.Messages

@@ -10,8 +10,8 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/history"
 )
 
-// rescue acts if the next prompt may not fit, when there is no time to wait for a model. It publishes an
-// extract of the oldest messages, and decides again. So a slow or failing historian never blocks a prompt.
+// rescue acts if the next prompt may not fit and there is no time to wait for a model. It publishes an extract of the
+// oldest messages, and lets the pass decide again. So a slow or failing historian never blocks a prompt.
 func (h *Historian) rescue(ctx context.Context, ps *pass.Pass) error {
 	s, d := ps.Session, ps.Decision
 	mayNotFit := d.Percent >= pipeline.EmergencyPercent || ps.Readings.Overflow
@@ -41,8 +41,8 @@ func (h *Historian) rescue(ctx context.Context, ps *pass.Pass) error {
 	return nil
 }
 
-// extract publishes an extract of the eligible messages. It ends the current run, which would summarise the
-// same messages a second time.
+// extract publishes an extract of the eligible messages. It also ends the current run, because the run would summarise
+// the same messages again.
 func (h *Historian) extract(ctx context.Context, ps *pass.Pass, snapshot history.Snapshot, uncovered pipeline.Uncovered) error {
 	s := ps.Session
 	chunk, err := readChunk(uncovered, snapshot, history.ChunkBudget(history.HistorianLimit(stateOf(s).limit))>>stateOf(s).halvings)

@@ -56,12 +56,13 @@ type state struct {
 	passFacts
 	throttle history.Throttle
 	isLoaded bool // whether throttle was read from the store
-	// askedAt is the tag counter at the last check (history.Trigger) whether a run should begin.
+	// askedAt is the tag counter at the last check of whether a run should begin (history.Trigger).
 	askedAt int
-	// askedLevel is the level of usage at the last check. If the level has risen since then, a bust is near that could
-	// show a new compartment. So the host checks again at once.
+	// askedLevel is the level of usage at that check. If the level has risen since then, a bust is near. A run that
+	// begins now may finish in time for that bust to show its compartment, so the host checks again at once.
 	askedLevel history.Level
-	// halvings is how often the next chunk is halved. When a model's answer is published, it becomes 0.
+	// halvings is how often the size of the next chunk is halved after failed runs. It becomes 0 when a model's
+	// compartment is published.
 	halvings int
 	running  *run
 }
@@ -70,11 +71,11 @@ var states = session.NewLastingSlot[state]()
 
 func stateOf(s *session.Session) *state { return states.Of(s) }
 
-// If there is no pressure, the check whether a run should begin is repeated after this number of new units. The
-// check (history.Trigger) reads all messages that no compartment covers, so it would be slow on every pass.
+// Without pressure, the host checks only once per stepsBetween new units whether a run should begin. The check
+// (history.Trigger) reads all messages that no compartment covers, so it would be too slow for every pass.
 const stepsBetween = 8
 
-// If the newest pass shows that a run may be needed, consider checks in the background whether to begin it.
+// consider looks at the newest pass. If a run may be needed, it starts a background check of whether to begin one.
 func (h *Historian) consider(ps *pass.Pass) {
 	s := ps.Session
 	if !h.summarises(ps) {
@@ -187,7 +188,7 @@ func (h *Historian) Feature() pass.Feature {
 // Runs returns the number of runs that are running or about to begin.
 func (h *Historian) Runs() int { return int(h.summarising.Load()) }
 
-// A run may not have begun yet.
+// A run describes one run of the historian. It is created when the run is planned, so the run may not have begun yet.
 type run struct {
 	key     store.Key
 	holder  string
@@ -205,9 +206,10 @@ type run struct {
 	isTakenBack bool
 	// summary is the key of the harness's own summary at the start of the array.
 	summary string
-	// filler, if not nil, is a compartment that is published before the run's compartments.
+	// filler covers messages that only the harness's own summary still describes. If it is not nil, it is published
+	// before the run's compartments.
 	filler *chronicle.Compartment
-	// project is the identity of the project to which the facts belong, or "".
+	// project is the identity of the project that gets the run's facts, or "".
 	project string
 	// kind is the kind of the run's record. "" means "incremental".
 	kind string
@@ -225,7 +227,8 @@ type prospect struct {
 	halvings  int
 }
 
-// summarise works without the session's lock, so no pass waits for it: the check and the run may read much text.
+// summarise checks whether a run should begin, and carries it out. Both may read much text, so summarise does not hold
+// the session's lock meanwhile, and no pass waits for it.
 func (h *Historian) summarise(key store.Key, facts passFacts) {
 	ctx := h.Background.Lifetime()
 	h.Sessions.FindProject(ctx, facts.directory)
@@ -301,8 +304,8 @@ func (h *Historian) prospect(ctx context.Context, key store.Key) (*prospect, err
 	}, w.throttle, w.halvings}, nil
 }
 
-// run returns the run that should begin (history.Trigger), or nil. limit is the smallest prompt limit of the
-// models that may be asked, in tokens.
+// run plans the run that should begin now (history.Trigger), or returns nil if no run should begin. limit is the
+// smallest prompt limit of the models that may be asked, in tokens.
 func (o *prospect) run(key store.Key, limit int) (*run, error) {
 	t := history.Trigger(o.trigger)
 	if !t.Runs {
@@ -361,8 +364,8 @@ func (w *passFacts) situation(u pipeline.Uncovered) history.Situation {
 	return history.Situation{Messages: u.Messages, Covered: u.Covered, Limit: w.limit, WorkingSet: w.workingSet, Threshold: w.threshold, Usage: w.usage}
 }
 
-// runBudget returns how much a run for rent may cost, in tokens read from the cache. If no run may begin for rent,
-// it returns -1.
+// runBudget returns how much a run for rent may cost. The unit is the price of reading one token from the cache. If no
+// run may begin for rent, runBudget returns -1.
 func (w *passFacts) runBudget(s *session.Session) int {
 	if w.config.Spending == schema.SpendingGenerous {
 		return -1
@@ -429,12 +432,13 @@ func (h *Historian) finish(p *run, result historian.Result, runErr error) {
 	h.Publisher.Publish(s.Key)
 }
 
-// If the window is far from full, a model may try again, because an extract would lose detail without need.
+// hasTime reports whether the host can ask a model again later if this run fails. Below the execute threshold there is
+// time for that, and an extract would lose detail without need.
 func (p *run) hasTime() bool {
 	return p.grant.Way == history.ByModel && p.facts.usage < p.facts.threshold
 }
 
-// No user waits for the write, and the result has cost money, so finishTimeout is long.
+// finishTimeout is long, because no user waits for this write, and the result has cost money.
 const finishTimeout = 30 * time.Second
 
 func (h *Historian) publishHistory(ctx context.Context, s *session.Session, p *run, result historian.Result) error {

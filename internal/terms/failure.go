@@ -7,7 +7,7 @@ import (
 
 var failures = [...]string{"error", "exception", "panic", "fatal", "traceback", "fail", "denied", "refused", "not found", "undefined", "cannot", "segmentation", "no such"}
 
-// MayBeFailure reports whether a line contains a part of a word that reports failures, for example
+// MayBeFailure reports whether a line may report a failure, because it contains a part of a typical word, for example
 // "fail".
 func MayBeFailure(line string) bool {
 	lower := strings.ToLower(line)

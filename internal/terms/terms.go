@@ -6,20 +6,20 @@ import (
 	"unicode/utf8"
 )
 
-// A word of more than maxTerm bytes is data, for example base64.
+// A word of more than maxTerm bytes is not language but data, for example base64. It is not a term.
 const maxTerm = 64
 
-// Each calls yield with each term of a text, in order. place is the number of the term's word. A name of
-// several words gives a term for each word and one for the whole: getUserName gives get, user, name and
-// getusername. Each uses the bytes of a term again, so yield must not keep them.
+// Each calls yield for each term of a text, in order. place is the number of the word that contains the term. A name
+// that consists of several words gives a term for each word and one for the whole: getUserName gives get, user, name
+// and getusername. Each reuses the memory of a term for the next one, so yield must not keep the slice.
 func Each(text string, yield func(term []byte, place int)) {
 	var s splitter
 	s.yield = yield
 	s.split(text)
 }
 
-// Of returns the terms of a query, each once. For getUserName, it returns only get, user and name, because a
-// text may write these words apart.
+// Of returns the terms of a query, each once. Unlike Each, it does not return the whole name: for getUserName, it
+// returns only get, user and name. So the query also finds texts in which these words stand apart.
 func Of(query string) (all []string) {
 	seen := map[string]bool{}
 	s := splitter{isQuery: true, yield: func(term []byte, _ int) {
@@ -41,9 +41,10 @@ type splitter struct {
 	stem    [maxTerm]byte
 }
 
-// A word consists of letters, digits and underscores. A new part begins after an underscore, and after digits
-// before a letter. It also begins before an upper-case letter that follows two lower-case ones, or that begins
-// a lower-case word (as the P in HTTPParser). So sha256, iPad and URLs are one part, and 256MB are two.
+// split finds the words of a text. A word consists of letters, digits and underscores, and may have several parts. A
+// new part begins after an underscore, and at a letter after digits. It also begins at an upper-case letter after two
+// lower-case letters, and at an upper-case letter that begins a lower-case word, such as the P in HTTPParser. So 256MB
+// has two parts, while sha256, iPad and URLs have only one.
 func (s *splitter) split(text string) {
 	var last kind
 	for i := 0; i < len(text); {
@@ -100,7 +101,7 @@ func (s *splitter) begin() int {
 	return 0
 }
 
-// isPlural reports whether the rest of a word is the s of a plural, as in URLs.
+// isPlural reports whether the rest of a word is only the s of a plural, as in URLs.
 func (s *splitter) isPlural(rest string) bool {
 	return rest[0] == 's' && (len(rest) == 1 || kinds[rest[1]] == none)
 }
@@ -146,7 +147,7 @@ const (
 	underscore
 )
 
-// Only ASCII bytes have a kind. The bytes of any other character have none.
+// kinds maps each byte to its kind. Only ASCII bytes have a kind.
 var kinds = func() (k [256]kind) {
 	for c := range k {
 		switch {
@@ -163,12 +164,13 @@ var kinds = func() (k [256]kind) {
 	return k
 }()
 
-// isAlone reports whether a character belongs to a script that writes no blanks between words.
+// isAlone reports whether a character is a term of its own, because its script puts no spaces between words.
 func isAlone(r rune) bool {
 	return r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai)
 }
 
-// Each group in accents begins with a plain letter. People may write this letter instead of the others.
+// Each group begins with a plain letter, followed by its accented forms. People often type the plain letter instead, so
+// a search treats all of them as equal.
 const accents = "aàáâãäåāăą cçćĉċč dďđð eèéêëēĕėęě gĝğġģ hĥħ iìíîïĩīĭįı jĵ kķ lĺļľŀł nñńņňŉ oòóôõöøōŏő rŕŗř sśŝşšș tţťŧț uùúûüũūŭůűų wŵ yýÿŷ zźżž"
 
 var plain = func() map[rune]string {

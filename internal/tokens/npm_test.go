@@ -11,8 +11,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// countAll is a program that reads an array of texts and writes the array of their counts. It counts special
-// tokens as text.
+// countAll is a JavaScript program that reads an array of texts and writes an array of their token counts. It counts
+// special tokens like ordinary text.
 const countAll = `
 const { getTokenizer } = require("@anthropic-ai/tokenizer");
 const tokenizer = getTokenizer();

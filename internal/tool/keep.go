@@ -14,7 +14,7 @@ import (
 
 const maxKept = 1000
 
-// Keep stores which pieces of a session the user wants to keep, and returns all kept pieces.
+// Keep stores which pieces of a session the user wants to keep. It returns all pieces that the user now keeps.
 func (t *Tools) Keep(ctx context.Context, p schema.KeepParams) (schema.KeepResult, error) {
 	key := store.Key{Harness: string(p.Harness), Session: p.Session}
 	if len(p.Tags) == 0 || len(p.Tags) > maxKept {

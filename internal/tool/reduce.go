@@ -28,8 +28,8 @@ var reduceTool = tool{
 
 const reduceTitle = "marked"
 
-// reduce stores its reply together with the drops. If the shim has not received the reply, it calls again, and
-// must get the same text.
+// reduce marks units for removal. It stores its reply together with the drops: if the reply does not reach the shim,
+// the shim calls again, and must get the same text.
 func (t *Tools) reduce(ctx context.Context, key store.Key, p schema.ToolExecuteParams) (schema.ToolExecuteResult, error) {
 	s, err := t.Sessions.Lock(ctx, key)
 	if err != nil {
@@ -69,7 +69,8 @@ func (t *Tools) queueDrops(ctx context.Context, s *session.Session, p schema.Too
 	return reply, nil
 }
 
-// The harness has not checked the arguments.
+// dropArgument reads the tags from the arguments of a call. It has to check the arguments, because the harness has not
+// done so.
 func dropArgument(args json.Value) ([]int, error) {
 	var a struct {
 		Drop *string `json:"drop"`
@@ -84,9 +85,9 @@ func dropArgument(args json.Value) ([]int, error) {
 	return tags, nil
 }
 
-// queueable returns the drops to queue, and the reply. If one of the tags belongs to no unit, it queues
-// nothing. isGone reports whether the message of a unit has left the conversation, for example because the user
-// has gone to another branch. A drop of this unit would wait and free nothing.
+// queueable returns the drops to queue, and the reply to the model. If one of the tags belongs to no unit, it queues
+// nothing. isGone reports whether the message of a unit has left the conversation, for example because the user has
+// gone to another branch. Such a unit is not queued, because its drop would wait for ever and free nothing.
 func queueable(state *frozen.State, isGone func(*frozen.Unit) bool, tags []int, k rule.Knobs, now int64) ([]frozen.QueuedDrop, string) {
 	var unknown, ready, later []int
 	settled, kept := 0, 0
@@ -131,7 +132,7 @@ func queueable(state *frozen.State, isGone func(*frozen.Unit) bool, tags []int, 
 	return drops, strings.Join(parts, " ")
 }
 
-// list leaves out section signs, so that a model cannot mistake the reply for tagged content.
+// list writes tags without section signs. With them, a model could mistake the reply for tagged content.
 func list(tags []int) string {
 	texts := make([]string, len(tags))
 	for i, t := range tags {

@@ -13,7 +13,8 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// summariesPage lists the summaries in the prompt, newest first, and with rest "40" only those before message 40.
+// summariesPage lists the summaries in the prompt, the newest first. If rest is a number, for example "40", it lists
+// only the summaries before message 40.
 func (t *Tools) summariesPage(ctx context.Context, key store.Key, rest string) (schema.CommandExecuteResult, error) {
 	all, err := t.summariesInPrompt(ctx, key)
 	if err != nil {
@@ -59,7 +60,8 @@ func (t *Tools) summaryPage(ctx context.Context, key store.Key, rest string) (sc
 
 var backToTaken = schema.Choice{Label: "Back to what was taken out", Command: menuName, Arguments: "taken"}
 
-// The newest summaries may still wait for a bust. The model reads their messages, so summariesInPrompt leaves them out.
+// summariesInPrompt leaves out summaries that are still waiting for a bust, because the model reads the messages
+// instead.
 func (t *Tools) summariesInPrompt(ctx context.Context, key store.Key) ([]chronicle.Compartment, error) {
 	st, err := t.Statuses.Session(ctx, schema.SessionStatusParams{Harness: schema.Harness(key.Harness), Session: key.Session})
 	if err != nil || st.Head == nil {

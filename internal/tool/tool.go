@@ -26,7 +26,7 @@ import (
 // Tools run the tools of the model, and the commands of the user.
 type Tools struct {
 	Options
-	// mu guards sidekicks, which has each session's newest run of the sidekick until this run ends.
+	// mu guards sidekicks, which maps each session to its newest run of the sidekick. A run is removed when it ends.
 	mu        sync.Mutex
 	sidekicks map[store.Key]*sidekickRun
 }
@@ -41,11 +41,12 @@ type Options struct {
 	History  *summary.Historian
 	Statuses *status.Statuses
 	Dreamer  *dream.Dreamer
-	// Agents runs the sidekick, in the Background. Notices tell the user what the sidekick has found.
+	// Agents runs the sidekick as a job of Background. Notices tell the user what the sidekick has found.
 	Agents     *agent.Runner
 	Background *background.Work
 	Notices    *notice.Notices
-	// Attach keeps a text for the next prompt of a session, whose lock the caller holds (see prompt.Prompts).
+	// Attach keeps a text until the session's next prompt (see prompt.Prompts). The caller holds the lock of the
+	// session.
 	Attach func(s *session.Session, text string, end func())
 	// IndexDir is the directory of the index of messages, or "".
 	IndexDir string
@@ -57,8 +58,8 @@ type Options struct {
 
 func New(o Options) *Tools { return &Tools{Options: o, sidekicks: make(map[store.Key]*sidekickRun)} }
 
-// If the model calls a tool wrongly, the tool's result is the reason, so that the model can correct the
-// call.
+// A tool can be called by the model. If a call is wrong, the result of the tool is the reason, so that the model can
+// correct the call.
 type tool struct {
 	name, description string
 	parameters        json.Value

@@ -54,7 +54,7 @@ type mark struct {
 // From this pressure on, a pass may bust mid-turn.
 const forcePressure = 0.85
 
-// The mark at forcePressure has this name. A bust at or above the mark has the cause "85% full".
+// forceName is the name of the mark at forcePressure. It matches the cause of a bust at or above the mark, "85% full".
 const forceName = "85%"
 
 func marksOf(st schema.SessionStatus) []mark {
@@ -72,8 +72,8 @@ func marksOf(st schema.SessionStatus) []mark {
 // A longer bar would show no more detail.
 const maxBar = 118
 
-// bar draws the prompt in the window, coloured by content, with the marks, and under it the names of the marks.
-// If the window is unknown, the prompt fills the bar.
+// bar draws the window as a bar, which the parts of the prompt fill from the left, each in its colour. The marks are
+// drawn into the bar, and their names below it. If the window is unknown, the prompt fills the whole bar.
 func (s *screen) bar(st schema.SessionStatus) {
 	cells := min(s.width-2, maxBar)
 	parts, prompt := sources(st.Tokens), promptOf(st.Tokens)
@@ -113,8 +113,8 @@ func (s *screen) bar(st schema.SessionStatus) {
 	s.line(" " + s.markNames(marks, at, cells))
 }
 
-// markNames writes each name before or after its mark, beginning with the high mark. It leaves out names that
-// do not fit.
+// markNames writes the name of each mark to the right of the mark, or to its left if there is no room. The high mark
+// comes first. If a name fits on neither side, it is left out.
 func (s *screen) markNames(marks []mark, at func(int64) int, cells int) string {
 	line := []rune(strings.Repeat(" ", cells))
 	isFree := func(from, n int) bool {
@@ -154,7 +154,8 @@ func (s *screen) legend(t schema.TokensBySource) {
 	s.flow(entries, painted)
 }
 
-// flow puts entries into as many lines as they need. painted holds the same entries with their colours.
+// flow prints the entries on as many lines as they need. painted holds the same entries with colour codes, which take
+// no room on the screen.
 func (s *screen) flow(entries, painted []string) {
 	line, used := "", 0
 	for i, entry := range entries {

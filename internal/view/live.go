@@ -15,7 +15,8 @@ import (
 type Live struct {
 	// Before the host's first answer, Status is nil.
 	Status *schema.StatusResult
-	// Away says why the host does not answer, or is empty. AwaySince is the time when it stopped answering.
+	// Away says why the host does not answer. It is empty while the host answers. AwaySince is the time when the host
+	// stopped answering.
 	Away      string
 	AwaySince time.Time
 	Color     bool
@@ -24,10 +25,10 @@ type Live struct {
 	Choice    Choice
 	// Page, if not nil, covers the screen with a text.
 	Page *TextPage
-	// News are the events of the newest answer, each in a line for a screen reader.
+	// News are the events of the newest answer. A screen reader reads them, so each event has one line.
 	News []string
-	// requests lists the requests of each session that the view has seen, the newest last. When the view began,
-	// the first of them had already begun.
+	// requests lists the requests of each session that the view has seen, the newest last. The first one may have begun
+	// before the view did.
 	requests map[string][]request
 }
 
@@ -39,21 +40,23 @@ type TextPage struct {
 
 const maxRequests = 200
 
-// If several requests came between two answers of the host, one value describes all of them.
+// A request is one request of a session, as the view learned of it. If several requests came between two answers of the
+// host, one value stands for all of them.
 type request struct {
 	number, count int
 	at            int64 // Unix ms
 	isBust        bool
 	cause         string
-	// tokens is the size of the prompt. It is an estimate until isMeasured is true. all is the number of tokens
-	// that the provider reported, and read the number that it read from its cache.
+	// tokens is the size of the prompt. It is an estimate until isMeasured is true. `all` is the number of prompt
+	// tokens that the provider reported, and `read` is how many of them came from its cache.
 	tokens            int
 	isMeasured        bool
 	read, all         int64
 	readThen, allThen int64 // the sums of the session before this request
 }
 
-// If the host does not answer, status is nil, and away is the reason. The screen keeps the last status.
+// Heard takes in an answer of the host. If the host does not answer, status is nil and away says why. The screen then
+// keeps showing the last status.
 func (v Live) Heard(status *schema.StatusResult, away string, now time.Time) Live {
 	v.News = nil
 	switch {
@@ -110,7 +113,7 @@ func (v *Live) noteEvents(st schema.StatusResult, now time.Time) {
 	}
 }
 
-// worksOf returns the faults of a session, and the work of its agents, each in a sentence.
+// worksOf describes the faults of a session and the work of its agents, one sentence each.
 func worksOf(st schema.SessionStatus, now time.Time) (all []string) {
 	for _, f := range words.Panel(st, nil, now).Facts {
 		if f.Tone == "alarm" || f.Tone == "work" {
@@ -120,7 +123,7 @@ func worksOf(st schema.SessionStatus, now time.Time) (all []string) {
 	return all
 }
 
-// noteRequest records the newest request. It returns the requests that no later answer of the host can change.
+// noteRequest records the newest request. It returns the requests whose figures are now final.
 func (v *Live) noteRequest(st schema.SessionStatus) (done []request) {
 	name, all := nameOf(st), st.CacheRead+st.CacheWrite+st.CacheFresh
 	log := v.requests[name]
@@ -224,7 +227,8 @@ func (s *screen) session(st schema.SessionStatus, log []request) {
 	}
 }
 
-// A line that is longer than the screen continues on the next line, with the same indentation.
+// text draws a page of text. A line that is longer than the screen continues on the next line, with the same
+// indentation.
 func (s *screen) text(p TextPage) {
 	s.line(" " + s.Paint(Strong, format.Cut(format.Clean(p.Title), s.width-2)))
 	for line := range strings.Lines(format.CleanLines(p.Text)) {
@@ -253,7 +257,7 @@ func (s *screen) text(p TextPage) {
 	}
 }
 
-// A screen reader reads lines, so PrintNews prints each event in one line and never breaks it.
+// PrintNews prints each event on one line and never breaks it, because a screen reader reads line by line.
 func PrintNews(w io.Writer, v Live, p Page) error {
 	if len(v.News) == 0 {
 		return nil

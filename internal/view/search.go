@@ -13,7 +13,7 @@ type Found struct {
 	// Kind is text, rule, decision, command, error, read, write or commit. Role is user, agent or tool.
 	Kind string `json:"kind"`
 	Role string `json:"role"`
-	// Project is an identity, and Directory is the directory of the session.
+	// Project is the identity of the project, and Directory is the directory of the session.
 	Project   string  `json:"project"`
 	Directory string  `json:"directory,omitzero"`
 	Harness   string  `json:"harness"`
@@ -27,7 +27,8 @@ type Found struct {
 	Text      string  `json:"text"`
 }
 
-// PrintFound prints the best result first. It does not cut or wrap texts, so that they can be copied.
+// PrintFound prints the results, the best one first. It neither shortens nor wraps the texts, so that people can copy
+// them.
 func PrintFound(w io.Writer, all []Found, p Page) error {
 	s := p.screen()
 	for i := range all {
@@ -54,7 +55,7 @@ func PrintFound(w io.Writer, all []Found, p Page) error {
 	return s.print(w)
 }
 
-// what returns, for example, "agent" or "command, exit status 1".
+// what describes the kind of a result, for example "agent" or "command, exit status 1".
 func (f *Found) what() string {
 	switch {
 	case f.Kind == "text":

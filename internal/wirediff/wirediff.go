@@ -24,26 +24,28 @@ import (
 const (
 	// maxChanges bounds the pieces of one request, and maxText the bytes of a text.
 	maxChanges, maxText = 200, 16 << 10
-	// maxRead bounds the messages that are read for one request, in bytes. If a request could change more, a
-	// page shows only a part.
+	// maxRead bounds the messages that are read for one request, in bytes. If the messages are longer, a page shows
+	// only a part of the changes.
 	maxRead = 128 << 20
 )
 
-// A Diff is what one request has changed. Its texts are safe to print.
+// A Diff lists the changes that one request made to the conversation. Its texts are safe to print.
 type Diff struct {
 	Changes []Change `json:"changes"`
 	More    int      `json:"more,omitzero"`
-	// Missing says why texts are missing, for example because the harness has deleted its session, or is empty.
+	// Missing says why some texts are missing, for example because the harness has deleted its session. It is empty if
+	// no text is missing.
 	Missing string `json:"missing,omitzero"`
 }
 
-// A Change is one piece of the conversation that the model sees in another form since the request.
+// A Change describes a piece of the conversation that this request changed. Since then, the model sees After in place
+// of Before.
 type Change struct {
 	// Message is the ordinal of the piece's message, or 0.
 	Message int    `json:"message,omitzero"`
 	Name    string `json:"name"` // for example "§12§ read src/main.go"
 	Why     string `json:"why"`
-	// Freed is the number of tokens that the change frees, for example "3.1k", or empty.
+	// Freed is the number of tokens that the change frees, for example "3.1k". It is empty if the change frees nothing.
 	Freed  string `json:"freed,omitzero"`
 	Before Text   `json:"before"`
 	After  Text   `json:"after"`
@@ -52,7 +54,8 @@ type Change struct {
 	Last  int `json:"last,omitzero"`
 }
 
-// A Text is a piece as the model sees it, or the beginning of a long piece.
+// A Text is the text of a piece as the model sees it. If the text is long, only its beginning is here, and More is the
+// number of bytes that follow.
 type Text struct {
 	Text string `json:"text"`
 	More int    `json:"more,omitzero"`
@@ -60,7 +63,7 @@ type Text struct {
 	Note string `json:"note,omitzero"`
 }
 
-// A Request identifies the request, and holds what the store knows about it.
+// A Request is the request to explain, with everything that the store knows about it.
 type Request struct {
 	Key    store.Key
 	Pass   int
@@ -77,7 +80,7 @@ type Read func(ctx context.Context, s rawhistory.Session, start, end int, yield 
 
 var errTooMuch = errors.New("the messages are too long: only the first 128 MB of them are compared")
 
-// Of returns the difference that a request has made.
+// Of returns the changes that a request has made to the conversation.
 func Of(ctx context.Context, r Request, read Read) (Diff, error) {
 	d := Diff{Changes: []Change{}}
 	d.Changes = append(d.Changes, r.summarised()...)
@@ -224,7 +227,8 @@ func changeOf(ordinal int, f pipeline.Form, e editOf, was, is string, isSent boo
 	return c
 }
 
-// The harness no longer has the text of a lost piece, or a summary has replaced its message.
+// lost returns the change of a piece whose text cannot be shown, because the harness no longer has the message, or
+// because a summary has replaced it.
 func (r Request) lost(e editOf) Change {
 	return Change{
 		Name: format.Piece(e.Tag, cmp.Or(e.Tool, e.Kind), ""), Why: words.Rule(e.edit.Kind, e.edit.Payload), Freed: format.Tokens(e.Tokens),
@@ -262,7 +266,7 @@ func textOf(text, note string) Text {
 	return Text{Text: format.CleanLines(cut), More: max(0, len(text)-maxText), Note: note}
 }
 
-// Session returns the identity of a session by which its messages are found and numbered.
+// Session returns the facts that rawhistory needs to find the messages of a session and to number them.
 func Session(b *store.Browser, name store.SessionName, summaries []chronicle.Compartment) (s rawhistory.Session, err error) {
 	s = rawhistory.Session{Harness: schema.Harness(name.Key.Harness), ID: name.Key.Session, Directory: name.Directory}
 	for _, c := range summaries {

@@ -23,8 +23,8 @@ func TestBugH4BudgetsDoNotDependOnUsage(t *testing.T) {
 	}
 }
 
-// Bug H7: if the protected tail had a call without a result, the start of the tail moved forward to this call. The
-// messages before the call were no longer in the tail.
+// Bug H7: the protected tail contained a call without a result. Its start then moved forward to this call, so the
+// messages before the call were no longer protected.
 func TestBugH7OpenCallNeverShrinksTheTail(t *testing.T) {
 	for open := 1; open <= 10; open++ {
 		without := at(calls(session("uauauauaua", 4000), 0), 50).Snapshot(Request{})
@@ -35,7 +35,7 @@ func TestBugH7OpenCallNeverShrinksTheTail(t *testing.T) {
 	}
 }
 
-// Bug H8: one old call had never got a result. The historian read no message after this call.
+// Bug H8: one old call never got a result. The historian then read no message after this call.
 func TestBugH8DeadCallBlocksNothing(t *testing.T) {
 	for _, mode := range []Mode{Incremental, WrapUp} {
 		m := calls(session(strings.Repeat("ua", 20), 4000), 2)
@@ -46,8 +46,8 @@ func TestBugH8DeadCallBlocksNothing(t *testing.T) {
 	}
 }
 
-// Bug H9: the trigger and the run computed the first message without a compartment in two ways. The results differed
-// before the first compartment, so each first run was rejected.
+// Bug H9: the trigger and the run each had their own way to compute the first message without a compartment. Before the
+// first compartment, their results differed, so a session's first run was always rejected.
 func TestBugH9FirstCompartmentIsPossible(t *testing.T) {
 	now := at(session(strings.Repeat("ua", 10), 4000), 50)
 	for _, none := range []int{0, -1} {
@@ -59,8 +59,8 @@ func TestBugH9FirstCompartmentIsPossible(t *testing.T) {
 	}
 }
 
-// Bug H13: the host compared the number of messages in the array with ordinals. If the array lacked old messages, the
-// host always assumed that more messages follow.
+// Bug H13: the host compared the number of messages in the array with ordinals. If old messages were missing from the
+// array, the host always assumed that more messages follow.
 func TestBugH13ArrayAfterACompartmentEnds(t *testing.T) {
 	var list []Message
 	for n := 101; n <= 110; n++ {
@@ -72,8 +72,8 @@ func TestBugH13ArrayAfterACompartmentEnds(t *testing.T) {
 	}
 }
 
-// Bug H14: tables indexed by ordinal had one row for each readable message. If one message was unreadable, the last
-// message had no row and was lost.
+// Bug H14: tables that are indexed by ordinal had one row for each readable message. So if one message was unreadable,
+// there was no row for the last message, and it was lost.
 func TestBugH14UnreadableMessageHidesNoOther(t *testing.T) {
 	m := session("uauaua", 100)
 	m = NewMessages(append(m.list[:2:2], m.list[3:]...), 6) // the third is unreadable

@@ -10,8 +10,8 @@ import (
 const maxHashes = 5
 
 var (
-	// hexWord is the form of an abbreviated commit hash, with or without backticks. Some
-	// words and dates also match, for example "facade" and "20240101".
+	// hexWord matches abbreviated commit hashes, with or without backticks. It also matches some words and dates, for
+	// example "facade" and "20240101".
 	hexWord    = regexp.MustCompile("`?\\b([0-9a-fA-F]{6,12})\\b`?")
 	commitWord = regexp.MustCompile(`(?i)\b(?:commit(?:ted)?|cherry-pick(?:ed)?|hash(?:es)?|sha)\b`)
 
@@ -21,7 +21,7 @@ var (
 	blanks           = regexp.MustCompile(` {2,}`)
 )
 
-// commitsIn adds the commit hashes of a text to hashes, in lower case and without repetition.
+// commitsIn adds the commit hashes in a text to hashes. It writes them in lower case, and adds no hash twice.
 func commitsIn(text string, hashes []string) []string {
 	for _, m := range hexWord.FindAllStringSubmatch(text, -1) {
 		if len(hashes) == maxHashes {
@@ -34,8 +34,8 @@ func commitsIn(text string, hashes []string) []string {
 	return hashes
 }
 
-// withoutCommits removes the listed hashes from a text that mentions commits. In other texts, a word such as "facade"
-// is probably no hash, so withoutCommits does not change them.
+// withoutCommits removes the listed hashes from a text. It does so only if the text mentions commits. In any other
+// text, a word such as "facade" is probably not a hash, and must stay.
 func withoutCommits(text string, listed []string) string {
 	if len(listed) == 0 || !commitWord.MatchString(text) {
 		return text

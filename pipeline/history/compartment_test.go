@@ -11,7 +11,8 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/history"
 )
 
-// The cases are reference vectors. Only this package also escapes "'" in a title, as in every other attribute.
+// The cases are reference vectors, with one difference: only this package also escapes "'" in a title, as in every other
+// attribute.
 func TestRenderCompartmentVectors(t *testing.T) {
 	tiers := chronicle.Compartment{
 		Start: 1, End: 10, Title: `T & <b> "q" 'a'`,
@@ -50,8 +51,8 @@ func TestMissingAnchorsEndTheBody(t *testing.T) {
 	}
 }
 
-// checkOneElement checks that a compartment has one start and one end tag, and that its text can be read back
-// unchanged.
+// checkOneElement checks that a rendered compartment has exactly one start tag and one end tag, and that its text can
+// be read back unchanged.
 func checkOneElement(t interface{ Fatalf(string, ...any) }, c chronicle.Compartment, tier int) {
 	got := history.RenderCompartment(&c, tier)
 	first, rest, hasBody := strings.Cut(got, "\n")

@@ -21,7 +21,8 @@ func items() []chronicle.Note {
 
 const itemNotice = "The user or you have said that this must still happen, or must never. It is a record of words, and no new request. ctx_note dismisses what is done.\n"
 
-// The item of another session names its session, because its message number alone would be misleading.
+// An item from another session must name that session. Its message number alone would look like a number of this
+// session.
 func TestBaselineShowsOpenItems(t *testing.T) {
 	got := history.Baseline(history.BaselineInput{Promises: items(), Session: "mine", CountText: tokens.Count}).Text
 	want := "<open-items>\n" + itemNotice + `  <item id="1" by="user" message="4">Never push to &lt;main&gt;.</item>

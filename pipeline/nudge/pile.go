@@ -19,9 +19,9 @@ type Unit struct {
 	Tool string
 }
 
-// Measure returns the tool output that the model could drop. It leaves out the newest units (protected is their
-// number), because the model cannot drop them yet (bug class B19 in docs/defects.md). It also leaves out units that are
-// queued or kept.
+// Measure returns the tool output that the model could drop. It leaves out units that are queued or kept. It also
+// leaves out the newest units, because the model cannot drop them yet (bug class B19 in docs/defects.md). protected is
+// the number of these units.
 func Measure(state *frozen.Overlay, protected int) Pile {
 	below := protectedFrom(state, protected)
 	var p Pile
@@ -41,7 +41,7 @@ func Measure(state *frozen.Overlay, protected int) Pile {
 	return p
 }
 
-// 0 means that all units are protected.
+// protectedFrom returns the tag of the oldest protected unit. It returns 0 if all units are protected.
 func protectedFrom(state *frozen.Overlay, n int) int {
 	for u := range state.UnitsFromNewest() {
 		if u.Active() {

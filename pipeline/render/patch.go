@@ -13,7 +13,7 @@ import (
 
 var ErrPatch = errors.New("patch does not fit")
 
-// Apply returns raw with patch applied, exactly as the shim applies it. All other bytes stay the same.
+// Apply applies a patch to a raw message, exactly as the shim does. It does not change any other byte of the message.
 func Apply(raw json.Value, patch schema.Patch) (json.Value, error) {
 	if len(patch) == 0 {
 		return raw, nil
@@ -75,8 +75,8 @@ func (n *node) apply(op schema.PatchOp) error {
 
 var pointerEscapes = strings.NewReplacer("~1", "/", "~0", "~")
 
-// pointer splits a JSON Pointer: /parts/0 gives "parts" and "0". It rejects the empty pointer, which means the whole
-// message, because no patch replaces a whole message.
+// pointer splits a JSON Pointer: /parts/0 becomes "parts" and "0". It rejects the empty pointer. That would address the
+// whole message, and no patch replaces a whole message.
 func pointer(path string) ([]string, error) {
 	path, ok := strings.CutPrefix(path, "/")
 	if !ok {
@@ -171,7 +171,7 @@ func (n *node) remove(i int) {
 	}
 }
 
-// join does not decode the two strings.
+// join joins two JSON strings. It does not decode them, because removing the quotes between them is enough.
 func (n *node) join(v json.Value, inFront bool) error {
 	before, after := bytes.TrimSpace(n.raw), bytes.TrimSpace(v)
 	if inFront {

@@ -2,7 +2,8 @@ package rule
 
 import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
-// SupersededWrites shortens the arguments of a call that wrote a file, if a later call shows the content of the file.
+// SupersededWrites shortens the arguments of a call that wrote a file, if a later call has read or written the same
+// file.
 func SupersededWrites(v View, k Knobs) []frozen.Edit {
 	if !k.ClampSupersededWrites {
 		return nil

@@ -30,7 +30,7 @@ func examplePlan() tierPlan {
 	return p
 }
 
-// TestBugA29SameMeasurementDropsNothingMore of package pipeline has the case of an old measurement.
+// Old measurements have their own test in package pipeline: TestBugA29SameMeasurementDropsNothingMore.
 func TestTierPlanVector(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -133,7 +133,7 @@ func TestTieredDrop(t *testing.T) {
 	}
 }
 
-// Bug class B13: the rule counted units that it cannot drop as freed, so it freed too little.
+// Bug class B13: the rule counted units as freed although it could not drop them. So it freed too little.
 func TestBugB13OnlyDroppableUnitsCount(t *testing.T) {
 	v, _ := tiered()
 	v.Goal = Goal{Current: 140_000, Ceiling: 400_000, Target: 135_000, Measured: true}
@@ -144,8 +144,8 @@ func TestBugB13OnlyDroppableUnitsCount(t *testing.T) {
 	}
 }
 
-// Bug class B14: the rule counted texts, or units that earlier rules had dropped, as irreducible, so it dropped too
-// little.
+// Bug class B14: the rule counted texts as irreducible, and also units that earlier rules had dropped. So it dropped
+// too little.
 func TestBugB14TailIncludesEveryActiveUnit(t *testing.T) {
 	// The prompt of 80,000 tokens has ten tools of 5,000 tokens and a text of 30,000. Only the placeholder of the text,
 	// 8 tokens, is irreducible. So the target is 8+0.3·59,992 = 18,005.6, and all ten tools are dropped. If the text
@@ -185,8 +185,8 @@ func TestBugB16NothingInvisibleIsDropped(t *testing.T) {
 	}
 }
 
-// Bug class A30: the rule chooses by tier, so it may drop tag 3 before tag 1. The bug: the host stored the highest
-// dropped tag, and never dropped a lower tag later.
+// Bug class A30: the rule chooses by tier, so it may drop tag 3 before tag 1. The host stored only the highest dropped
+// tag, and so it never dropped tag 1 later.
 func TestBugA30LowerTagsAreStillThereForTheNextEmergency(t *testing.T) {
 	v, state := tiered()
 	v.Messages[0].Items[0].Tier = 1

@@ -2,18 +2,20 @@ package rule
 
 import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
-// The newest SkeletonWindow tool units become skeletons when they are dropped.
+// SkeletonWindow is the number of newest tool units that leave a skeleton on the wire when they are dropped. An older
+// arc is removed whole.
 const SkeletonWindow = 20
 
 type View struct {
-	// State is the frozen state with the edits of earlier rules laid over it.
+	// State is the frozen state, plus the edits that earlier rules have proposed in this pass.
 	State *frozen.Overlay
-	// ReclaimUpTo is the highest tag that an earlier pass could have dropped. ToolReclaim drops no later tool output.
+	// ReclaimUpTo is the highest tag that existed on an earlier pass that could drop outputs. ToolReclaim drops no
+	// output with a higher tag, so that the model sees each output on at least one pass.
 	ReclaimUpTo int
 	// Messages is the transcript, oldest first.
 	Messages []Message
-	// PrefixIsGone means that the pass is hard, so the prefix is not cached, or that the rent has paid for a new
-	// prefix.
+	// PrefixIsGone means that the provider will not use the cached prefix in any case: either the pass is hard, or the
+	// rent has reached the price of a new prefix. Removing more content then costs nothing extra.
 	PrefixIsGone bool
 	// Occasion is the occasion of the pass.
 	Occasion Occasion
@@ -29,13 +31,14 @@ type Goal struct {
 	// Fit is the size of the largest request that fits. It is set only if the provider has refused the last request, or
 	// if this request is clearly larger than the window.
 	Fit int
-	// Measured means that the size is known although there was a bust: a usage has come since, or the host counts all
-	// prompts itself. It is also set in an emergency. If two passes used the usage from before a bust, the second would
-	// drop the rest of the tail (bug class A29 in docs/defects.md).
+	// Measured means that the size is known although there was a bust: the provider has reported a usage since then, or
+	// the host counts all prompts itself. If a second pass relied on the usage from before the bust, it would drop the
+	// rest of the tail (bug class A29 in docs/defects.md). In an emergency, Measured is always true.
 	Measured bool
 }
 
-// In an emergency, the rules free space only down to the ceiling.
+// The method `of` returns how many tokens have to be freed on this occasion. In an emergency, the rules free space only
+// down to the ceiling, and not down to the target.
 func (g Goal) of(o Occasion) int {
 	if o == Emergency {
 		return g.Current - max(g.Target, g.Ceiling)
@@ -48,23 +51,25 @@ type Message struct {
 	// Step is the number of steps that the model has taken up to this message.
 	Step  int
 	Items []Item
-	// Thinks means that the message has reasoning, or thinking in a text, that this provider does not require.
+	// Thinks means that the message contains thinking that this provider allows the host to remove. The thinking may
+	// also be inside a text.
 	Thinks bool
-	// LosesSpentThought means that the provider does not require the reasoning if only placeholders are left of the
-	// message.
+	// LosesSpentThought means that this provider allows the host to remove the reasoning once only placeholders are
+	// left of the message.
 	LosesSpentThought bool
-	// ThoughtTokens is the estimated size of the reasoning that may be removed. No unit includes it.
+	// ThoughtTokens is the estimated size of the reasoning that may be removed. The sizes of the units do not include
+	// it.
 	ThoughtTokens int
 	// IsAsked means that the message is the user's newest prompt, and the model has not answered it.
 	IsAsked bool
-	// Silent means that the provider sees nothing of the message. An example is a status for the user only.
+	// Silent means that no part of the message reaches the provider. An example is a status that only the user sees.
 	Silent bool
 	// Reasons means that the raw message has reasoning, signed or not.
 	Reasons bool
 	// Signed means that the raw message has signed thinking.
 	Signed bool
-	// HidesCalls means that without this message, an older answer with calls could become the last answer. The provider
-	// might require thinking at its start.
+	// HidesCalls means that an older answer with calls could become the last answer if this message were removed. The
+	// provider might then require that the older answer starts with thinking.
 	HidesCalls bool
 	// KeepsCall means that one call of the message must stay on the wire (Frame.KeepsCall in pipeline/render).
 	KeepsCall bool
@@ -92,11 +97,13 @@ type Facts struct {
 	Open bool
 	// Failed means that the result reports an error.
 	Failed bool
-	// Call is a number for a tool that changes nothing, with its arguments: two equal reads have the same number.
+	// Call identifies a call of a tool that changes nothing. Two reads with the same arguments have the same number. It
+	// is 0 for all other units.
 	Call uint64
-	// Again is such a number also for other calls that the model makes for their results, for example for commands.
+	// Again is like Call, but it also identifies calls of tools that may change something, if the model needs their
+	// output. An example is a shell command.
 	Again uint64
-	// Changes means that the call changes the file Path. If Path is empty, it changes unknown files.
+	// Changes means that the call changes the file at Path. If Path is empty, the call may have changed any file.
 	Changes bool
 	// Path is the file that a call reads or writes. It is empty for other
 	// units. Writes means that the call replaces the whole content of the file.
@@ -116,13 +123,16 @@ type Facts struct {
 }
 
 type Knobs struct {
-	// ProtectedTags is the number of newest active units whose drop has to wait. Other rules use it as the age in tags.
+	// ProtectedTags is the number of newest active units that are protected, so their drops have to wait. Other rules
+	// use the same number as an age in tags, from which content counts as old.
 	ProtectedTags int
-	// ReasoningAge is the age in tags from which reasoning is left out.
+	// ReasoningAge is an age in tags. Reasoning that has reached this age is left out.
 	ReasoningAge int
-	// DropsStaleReduceCalls means that the provider accepts an answer after its call of ctx_reduce was removed.
+	// DropsStaleReduceCalls means that the provider still accepts an answer after the host has removed its call of
+	// ctx_reduce.
 	DropsStaleReduceCalls bool
-	// Each field switches on one rule: DuplicateCalls, SupersededWrites or OldErrors.
+	// Deduplicate switches on the rule DuplicateCalls, ClampSupersededWrites the rule SupersededWrites, and
+	// ClampOldErrors the rule OldErrors.
 	Deduplicate, ClampSupersededWrites, ClampOldErrors bool
 	// ErrorSteps is the number of model steps after which the arguments of a failed call are shortened.
 	ErrorSteps int
@@ -131,16 +141,16 @@ type Knobs struct {
 	// IsProtectedTool and IsProtectedPath name the tools and files that DuplicateCalls, SupersededWrites and
 	// OldErrors never touch. ToolReclaim and TieredDrop do not touch protected paths either.
 	IsProtectedTool, IsProtectedPath func(string) bool
-	// IsRegretted names the rules whose removals the models of this project often read
-	// again. Such a rule is asked one occasion later.
+	// IsRegretted reports whether the models of this project often read again what the rule has removed. Such a rule
+	// may propose edits only on the next more urgent occasion.
 	IsRegretted func(rule string) bool
 	// CompressFrom is the size in bytes from which old text is compressed. 0 switches compression off.
 	CompressFrom int
 }
 
-// occasionOf returns the mildest occasion on which a rule is asked. A regretted rule is asked one occasion later. Two
-// exceptions: queued drops, which the model itself wants, and the rules of an emergency, after which there is no
-// occasion.
+// occasionOf returns the least urgent occasion on which the rule may propose edits. A regretted rule has to wait for
+// the next more urgent occasion. This does not apply to queued drops, because the model itself asked for them. It does
+// not apply to the rules of an emergency either, because no occasion is more urgent.
 func (k Knobs) occasionOf(r *Rule) Occasion {
 	if k.IsRegretted == nil || r.On >= Emergency || r.Name == queuedDrops || !k.IsRegretted(r.Name) {
 		return r.On
@@ -191,8 +201,8 @@ func (v View) isKept(tag int) bool {
 	return u != nil && u.Kept != 0
 }
 
-// unread returns the arcs whose results the model has not read. ProtectedTags does not always protect them, because
-// reverted units may have higher tags.
+// unread returns the arcs whose results the model has not read. ProtectedTags does not always protect them: reverted
+// units may have higher tags, and then count as newer.
 func (v View) unread() map[int]bool {
 	if m := v.unanswered(); m != nil {
 		return setOf(v.arcsOf(m))
@@ -200,8 +210,8 @@ func (v View) unread() map[int]bool {
 	return nil
 }
 
-// unanswered returns the newest visible message if the model wrote it. The model has not read the results of this
-// message yet. A status for the user is not visible.
+// unanswered returns the newest message that the provider sees, or nil if the model did not write that message. The
+// model has not read the results in this message yet.
 func (v View) unanswered() *Message {
 	i := len(v.Messages) - 1
 	for i >= 0 && v.Messages[i].Silent {
@@ -213,17 +223,18 @@ func (v View) unanswered() *Message {
 	return &v.Messages[i]
 }
 
-// separating returns the tool arcs of the step directly before the newest step, in the same turn. These arcs become
-// skeletons, so that a result stays between the two steps. Otherwise, a provider that joins consecutive assistant
-// messages would see the text of the older step before the thinking of the newest step, and refuse the request.
+// separating returns the tool arcs that have to become skeletons, because they separate two steps of the same turn.
+// Usually these are the arcs of the step directly before the newest step. Some providers join consecutive assistant
+// messages. Without a result between the two steps, such a provider would see the text of the older step before the
+// thinking of the newest step, and refuse the request.
 //
-// The provider joins an answer without calls with the step after it, so this answer belongs to the newest step. If the
-// answer is the last message, it counts as a step, because the model may continue with signed thinking and calls.
+// An answer without calls is joined with the step after it, so it belongs to that step. If such an answer is the last
+// message, it counts as a step of its own, because the model may go on with signed thinking and calls.
 //
 // separating returns nothing if the newest step has no signed thinking, or if it has no calls and the user has answered
-// it. One exception: the newest step has no thinking, but an older step of the turn has calls and thinking. In that
-// case, separating returns the arcs of the newest step. Without them, the older step would be the last step with calls,
-// and the provider would require its thinking. lastCalls handles a turn that ends with calls.
+// it. There is one exception: if the newest step has no thinking, but an older step of the turn has calls and thinking,
+// separating returns the arcs of the newest step. Without these arcs, the older step would be the last step with calls,
+// and the provider would require its thinking. If a turn ends with calls, lastCalls takes care of them.
 func (v View) separating() map[int]bool {
 	newest := v.NewestAnswer()
 	if newest < 0 || len(v.arcsOf(&v.Messages[newest])) == 0 && v.unanswered() == nil {
@@ -250,8 +261,9 @@ func (v View) separating() map[int]bool {
 	return nil
 }
 
-// lastCalls maps each tool arc of a message that must keep a call to all arcs of this message. If all others are
-// dropped, the last arc becomes a skeleton, because render would otherwise have to bring a removed call back.
+// lastCalls covers the messages that must keep at least one call. It maps each tool arc of such a message to all arcs
+// of the same message. When a rule drops the only arc that is left, the arc becomes a skeleton. If it were removed,
+// render would have to bring a removed call back.
 func (v View) lastCalls() map[int][]int {
 	arcs := make(map[int][]int)
 	for i := range v.Messages {

@@ -12,8 +12,8 @@ var (
 	listItem  = regexp.MustCompile(`^\s*(?:[-*+]|\d+[.)])\s`)
 )
 
-// HasInjection reports whether a text probably has a part from a harness or a plugin. Unlike StripInjections, it also
-// knows this program's own directive.
+// HasInjection reports whether a text probably contains a part that a harness or a plugin has added. It also recognises
+// a directive of this program, which StripInjections does not remove.
 func HasInjection(text string) bool {
 	for _, m := range []string{initiatorComment, ourDirectiveOpens, orchestratorOpens} {
 		if strings.Contains(text, m) {
@@ -28,9 +28,9 @@ func HasInjection(text string) bool {
 	return reminder.MatchString(text)
 }
 
-// StripInjections removes what harnesses and plugins have added to a text: reminder blocks, initiator comments,
-// orchestrator directives with their lists, and paragraphs that begin with one of the paragraphMarkers. It also trims
-// the text. A text without these does not change.
+// StripInjections removes everything that harnesses and plugins have added to a text: reminder blocks, initiator
+// comments, orchestrator directives with their lists, and paragraphs that begin with one of the paragraphMarkers. It
+// also trims the text. If there is nothing to remove, it returns the text unchanged.
 func StripInjections(text string) string {
 	if !HasInjection(text) {
 		return text
@@ -44,8 +44,9 @@ type Piece struct {
 	Injected bool
 }
 
-// Pieces divides a text into the parts that StripInjections keeps and those that it removes. If the kept parts together
-// are injected (IsInjectedOnly), Pieces returns the whole text as one injected piece.
+// Pieces divides a text into the pieces that StripInjections keeps and the pieces that it removes. The kept pieces
+// together may look injected as well (IsInjectedOnly). In that case, Pieces returns the whole text as one injected
+// piece.
 func Pieces(text string) []Piece {
 	if !HasInjection(text) {
 		return []Piece{{text, IsInjectedOnly(text)}}
@@ -73,7 +74,8 @@ func Pieces(text string) []Piece {
 	return pieces
 }
 
-// A remainder is the part of a text that is left after removals. at holds the place of each byte in the whole text.
+// A remainder is what is left of a text after removals. For each byte that is left, the field at holds its offset in the
+// original text.
 type remainder struct {
 	text string
 	at   []int
@@ -122,7 +124,8 @@ func directives(text string) (ranges [][]int) {
 	}
 }
 
-// A list belongs to the directive even after an empty line.
+// directiveLen returns the length of a directive at the start of s. A directive ends at an empty line. But if a list
+// follows the empty line, the list belongs to the directive.
 func directiveLen(s string) int {
 	end := 0
 	for {
@@ -157,7 +160,8 @@ func IsInjectedOnly(text string) bool {
 			return true
 		}
 	}
-	// The match ends at the first closing tag. If other text is between two blocks, the match is shorter than the text.
+	// The match ends at the first closing tag. So if the text has two blocks with other text between them, the match
+	// does not reach the end of the text.
 	at := reminder.FindStringIndex(text)
 	return at != nil && at[0] == 0 && at[1] == len(text)
 }

@@ -5,11 +5,12 @@ import (
 	"strings"
 )
 
-// hole replaces a protected region while Compress edits the text. This byte is invalid in UTF-8, so the text does not
-// contain it, and it is never part of a word.
+// hole stands for a protected region while Compress edits the text. The byte is not valid in UTF-8, so it cannot occur
+// in the text itself, and it is never part of a word.
 const hole = '\xFF'
 
-// A guarded text has holes in place of its regions, in the same order. Edits must not reorder or remove holes.
+// A guarded text is a text in which holes replace the protected regions. regions has the regions in the order of the
+// holes. So edits must not remove holes or change their order.
 type guarded struct {
 	text    string
 	regions []string
@@ -34,8 +35,8 @@ func protect(text string) guarded {
 	return g
 }
 
-// guard replaces spans of the text with holes. The spans must be in order and must not overlap. If a span contains
-// holes, the new region contains their regions.
+// guard replaces more spans of the text with holes. The spans must be in order and must not overlap. A span may already
+// contain holes. Its region then contains the text of these holes.
 func (g *guarded) guard(spans [][]int) {
 	if len(spans) == 0 {
 		return
@@ -76,7 +77,7 @@ func fill(text string, regions []string) string {
 	return b.String()
 }
 
-// fences returns the spans of code fences. A fence that is not closed ends at the end of the text, as in Markdown.
+// fences returns the spans of fenced code. As in Markdown, an open fence ends at the end of the text.
 func fences(s string) [][]int {
 	var spans [][]int
 	for i := 0; ; {
@@ -132,7 +133,7 @@ func inlineCode(s string) [][]int {
 	}
 }
 
-// ids also finds ids of the provider's calls, for example toolu_01.
+// ids returns the spans of the ids of messages, sessions and calls, for example toolu_01.
 func ids(s string) [][]int {
 	var spans [][]int
 	for i := 0; ; {

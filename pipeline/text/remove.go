@@ -10,13 +10,13 @@ const (
 	pauses       = ",;:"
 	closers      = ")]}>\"”’»*|"
 	openers      = "([{<\"“‘«*|"
-	// framers are characters that may precede a whole statement: "> Sure."
+	// framers are characters that may stand directly before a whole statement, such as the ">" in "> Sure."
 	framers = openers + ":-–—+>#"
 )
 
-// remove removes a word with its punctuation: "this, please." becomes "this.", and "well; clearly, it" becomes "well;
-// it". It never joins lines. It keeps a word that is emphasised, quoted or negated. A word that is a whole sentence
-// also stays, except a courtesy such as "Sure!".
+// remove removes a word together with its punctuation. It turns "this, please." into "this.", and "well; clearly, it"
+// into "well; it". It never joins lines. A word that is emphasised, quoted or negated stays. A word that is a whole
+// sentence stays as well, unless it is a courtesy such as "Sure!".
 func remove(out []byte, f found) ([]byte, int) {
 	before, next := trimBlanks(out), f.end
 	opensLine := startsLine(before)
@@ -50,8 +50,8 @@ func remove(out []byte, f found) ([]byte, int) {
 	return before, next
 }
 
-// follows returns the character after the phrase and its blanks. It returns 0 at the end of a line, and '|' at the end
-// of a table cell.
+// follows returns the first character after the phrase, and after the blanks that follow it, if this is the end of the
+// line (0) or of a table cell ('|'). Otherwise, it returns the character directly after the phrase.
 func (f found) follows() rune {
 	next := afterBlanks(f.s, f.end)
 	switch {
@@ -69,7 +69,8 @@ func (f found) isEnclosed() bool {
 
 func endsSentence(r rune) bool { return r == 0 || in(r, sentenceEnds) || in(r, closers) }
 
-// "not just this" does not mean "not this".
+// isNegated reports whether a negation stands before the word. Such a word must stay: "not just this" does not mean
+// "not this".
 func isNegated(before []byte) bool {
 	for _, word := range []string{"not", "cannot", "never"} {
 		if hasFoldSuffix(before, word) && !isWordRune(lastRune(before[:len(before)-len(word)])) {
@@ -81,7 +82,7 @@ func isNegated(before []byte) bool {
 
 func in(r rune, set string) bool { return r != 0 && strings.ContainsRune(set, r) }
 
-// out does not end in a blank.
+// startsLine reports whether the next word begins a line. The caller has removed the blanks at the end of out.
 func startsLine(out []byte) bool { return len(out) == 0 || isLineEnd(lastRune(out)) }
 
 func isEndOfLine(s string, i int) bool { return i == len(s) || isLineEnd(firstRune(s[i:])) }

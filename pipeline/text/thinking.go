@@ -2,7 +2,7 @@ package text
 
 import "regexp"
 
-// Either closing tag matches either opening tag, because models mix the two.
+// inlineThinking accepts each closing tag for each opening tag, because models mix <think> and <thinking>.
 var inlineThinking = regexp.MustCompile(`(?s)<(?:thinking|think)>.*?</(?:thinking|think)>` + jsSpace + `*`)
 
 // StripInlineThinking removes the thinking that a model wrote between <thinking> or <think> tags, and the white space

@@ -17,15 +17,16 @@ const (
 	todoCancelled = "cancelled"
 )
 
-// A Todo is an item of the model's todo list. TodoCallID depends on the order of the fields.
+// A Todo is an item of the model's todo list. The order of its fields must not change, because TodoCallID hashes their
+// JSON.
 type Todo struct {
 	Content  string `json:"content"`
 	Status   string `json:"status"`
 	Priority string `json:"priority"`
 }
 
-// ParseTodos returns the list of a call of todowrite, whose raw input is input. If one item is invalid, it returns
-// false: the caller then uses the last complete list.
+// ParseTodos returns the todo list from the raw input of a call of todowrite. If one item is invalid, it returns false,
+// and the caller falls back to the last complete list.
 func ParseTodos(input json.Value) ([]Todo, bool) {
 	var call struct {
 		Todos json.Value `json:"todos"`
@@ -92,7 +93,7 @@ func AllDone(todos []Todo) bool {
 	return len(todos) > 0
 }
 
-// TodoCallID hashes the state's bytes, so the same state always gives the same wire.
+// TodoCallID derives the id of the call from the bytes of the state. So the same state always gives the same wire.
 func TodoCallID(state []byte) string {
 	sum := sha256.Sum256(state)
 	return todoCallPrefix + hex.EncodeToString(sum[:8])
@@ -106,7 +107,7 @@ type TodoPart struct {
 }
 
 // NewTodoPart returns the part for a state that StateJSON has written. It returns false if it cannot read the state, or
-// if no todo is open.
+// if there is no open todo.
 func NewTodoPart(state []byte) (TodoPart, bool) {
 	todos, ok := parseTodoList(json.Value(state))
 	if !ok || len(todos) == 0 || AllDone(todos) {

@@ -8,10 +8,10 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// OpenCode2 reads the steps of OpenCode 2 (docs/opencode.md). A step is an answer together with the results of its tool
-// calls. In OpenCode's array, the results are separate messages without an id. Every other message is also a step. The
-// shim joins the messages of a step, and separates them again. It also adds facts that only OpenCode's store has, for
-// example times and usage.
+// OpenCode2 reads the steps of OpenCode 2 (docs/opencode.md). In OpenCode's array, the results of tool calls are
+// separate messages without an id. The shim joins an answer with the results of its calls into one step, and takes the
+// step apart again after the pass. Every other message is a step of its own. The shim also adds facts that only
+// OpenCode's store has, for example times and usage.
 type OpenCode2 struct{}
 
 var _ Codec = OpenCode2{}
@@ -38,7 +38,8 @@ type oc2Info struct {
 	Tokens oc2Tokens `json:"tokens"`
 	// Typed is the index of the text that the user typed.
 	Typed *int `json:"typed"`
-	// Media maps the path of a file in the step to the beginning of its data URL. The shim does not send the content.
+	// Media maps the path of a file in the step to the beginning of its data URL. The shim leaves out the rest of the
+	// URL, which holds the content.
 	Media map[string]string `json:"media"`
 }
 
@@ -85,7 +86,7 @@ type oc2Result struct {
 	Value json.Value `json:"value"`
 }
 
-// These are the kinds of stored messages that OpenCode sends with the role user.
+// These are kinds of stored messages. OpenCode sends all of them with the role user.
 const (
 	oc2User       = "user"
 	oc2Shell      = "shell"
@@ -115,10 +116,10 @@ func decodeOpenCode2(step *oc2Step, raw json.Value) Message {
 	case m.Role == "" && len(m.Content) == 0:
 		msg.Role = "" // the message was removed from the wire, or raw is not a step
 	default:
-		// Here m is for example a change of the effort, a result without its call, a message of another plugin, or
-		// OpenCode's reminder at the step limit, which has the role assistant. No patch may change m. If the role is
-		// system, m is a changed instruction. No summary repeats it, so no head may replace it. Raw does not include
-		// the key, because a fork has another key.
+		// All other messages come here, for example a change of the effort, a result without its call, a message of
+		// another plugin, or OpenCode's reminder at the step limit, which has the role assistant. No patch may change
+		// such a message. A message with the role system is a changed instruction: no summary repeats it, so no head
+		// may replace it. Raw does not include the key, because a fork has another key.
 		msg.Stays, msg.Nameless = m.Role == "system", m.ID == ""
 		var content struct {
 			Message json.Value `json:"message"`
@@ -129,8 +130,8 @@ func decodeOpenCode2(step *oc2Step, raw json.Value) Message {
 	return msg
 }
 
-// oc2KindOf returns the kind of a message in the user's role. If the shim does not know it, the form of the message
-// shows it: only a prompt has an object as metadata, and OpenCode begins the other kinds with fixed words.
+// oc2KindOf returns the kind of a message with the role user. If the shim does not know the kind, oc2KindOf derives it
+// from the message itself: only a prompt has an object as its metadata, and the other kinds begin with fixed words.
 func oc2KindOf(m *oc2Message, info *oc2Info, parts []Part) string {
 	if info.Type != "" || len(parts) == 0 {
 		return info.Type
@@ -146,8 +147,8 @@ func oc2KindOf(m *oc2Message, info *oc2Info, parts []Part) string {
 	return ""
 }
 
-// nameOpenCode2Origins sets the origins of a user message's texts. At most one is the user's, after skills and before
-// files.
+// nameOpenCode2Origins sets the origin of each text in a user message. OpenCode puts the skills first, then the text
+// that the user typed, then the files. So at most one text is the user's own.
 func nameOpenCode2Origins(parts []Part, kind string, info *oc2Info) {
 	isTaken := false
 	for i := range parts {
@@ -255,8 +256,8 @@ func decodeOpenCode2Results(raws []json.Value, info *oc2Info) []toolResult {
 	return results
 }
 
-// readOpenCode2 reads a result. The provider gets a text unchanged, and any other value as JSON. If the form of the
-// result is unknown, it returns false.
+// readOpenCode2 reads a result. OpenCode sends a text to the provider unchanged, and any other value as JSON. If
+// readOpenCode2 does not know the form of the result, it returns false.
 func (r *toolResult) readOpenCode2(p *oc2Part, info *oc2Info) bool {
 	r.callID, r.isError = p.ID, p.Result.Type == "error"
 	path := r.path + "/content/0/result/value"

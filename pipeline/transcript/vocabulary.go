@@ -14,10 +14,11 @@ type Vocabulary struct {
 	TodoTool string
 	// Compaction describes the harness's own compaction.
 	Compaction CompactionVocabulary
-	// StoresByTime means that the harness's store orders messages by creation time, and not in the order of the array.
+	// StoresByTime means that the harness's store orders messages by creation time. Otherwise it keeps the order of the
+	// array.
 	StoresByTime bool
-	// SendsEmptyText means that the harness sends an answer of only empty texts to some providers, as one empty text.
-	// Otherwise it does not send such an answer.
+	// SendsEmptyText concerns an answer that consists only of empty texts. If it is true, the harness sends such an
+	// answer to some providers, as one empty text. If it is false, the harness always leaves it out.
 	SendsEmptyText bool
 	// System says how to read the harness's system prompts.
 	System SystemVocabulary
@@ -30,7 +31,8 @@ type ToolClass struct {
 	// dropped. A shell is not idempotent: the model may compare two results of one command, for example of a test
 	// before and after a fix.
 	Idempotent bool
-	// Shows means that the model needs the tool's output, although the tool is not idempotent, for example a shell.
+	// Shows means that the model calls the tool to see its output, although the tool is not idempotent. An example is a
+	// shell.
 	Shows bool
 	// File says what the tool does with the file in its arguments.
 	File FileUse
@@ -54,8 +56,8 @@ func (v *Vocabulary) Tool(name string) ToolClass { return v.Tools[ToolName(name)
 func ToolName(name string) string { return strings.TrimPrefix(strings.ToLower(name), "mcp_") }
 
 type SystemVocabulary struct {
-	// Date finds the line with the date. When the date changes at midnight, the system prompt changes, and the provider
-	// has nothing of the prefix cached. Date is nil if the system prompt has no date.
+	// Date matches the line with the date. When the date changes at midnight, the system prompt changes with it, and
+	// the provider can use nothing of its cache. Date is nil if the system prompt has no date.
 	Date *regexp.Regexp
 	// OwnPrompts are the beginnings of the system prompts of the harness's own agents, for example for titles. Requests
 	// of these agents have the session's id, but not its conversation.
@@ -91,13 +93,14 @@ type Paths struct {
 	Usage string
 	// EventMessage leads to the raw message in an event that reports an answer.
 	EventMessage string
-	// Message leads to the message if the raw message is a wrapper. If a patch removes it, the message is not sent.
+	// Some raw messages wrap the message that the provider gets. Message leads to the wrapped message, and Results to
+	// its results. A patch that removes Message keeps the message from being sent.
 	Message string
-	// Results leads to the results in such a wrapper.
 	Results string
 }
 
-// CompactionVocabulary describes the compaction of a harness. For a summary, the harness sends an extra request with
-// the conversation as plain text, in which each tool result is cut to 2,000 characters. It then keeps the summary and
-// the newest messages: a quarter of the window, but at least LeastKept and at most MostKept tokens.
+// CompactionVocabulary describes how a harness compacts a session. The harness asks a model for a summary in an extra
+// request, which contains the conversation as plain text, with each tool result cut to 2,000 characters. Afterwards it
+// keeps the summary and the newest messages: a quarter of the window, but at least LeastKept and at most MostKept
+// tokens.
 type CompactionVocabulary struct{ LeastKept, MostKept int }

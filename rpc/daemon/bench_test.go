@@ -15,7 +15,7 @@ var opencode = schema.InitializeParams{
 	Directory: "/work",
 }
 
-// In this benchmark, a call goes through a bridge to a host in another process, as the calls of a shim do.
+// BenchmarkBridged measures a call that goes through a bridge to a host in another process, like the calls of a shim.
 func BenchmarkBridged(b *testing.B) {
 	for name, messages := range map[string][]byte{
 		"small": []byte(`["hello"]`),

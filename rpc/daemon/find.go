@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// LookDirs returns the directories in which a host of dataDir may have its socket: the recorded directory, the
-// RuntimeDirs of this process, and the usual directories of processes with another environment.
+// LookDirs returns the directories in which the host of dataDir may have its socket. These are the directory in the
+// host's record, the RuntimeDirs of this process, and the usual directories of processes with another environment.
 func LookDirs(dataDir string) []string {
 	dirs := append(recorded(dataDir), RuntimeDirs(dataDir)...)
 	if runtime.GOOS == "linux" {
@@ -33,8 +33,8 @@ func LookDirs(dataDir string) []string {
 	return all
 }
 
-// Dial connects to the running host of this user. It looks in all LookDirs of the data directory. For an endpoint of
-// EndpointIn, it looks only in one directory. If no host is running, the error is ErrNoHost.
+// Dial connects to the running host of this user. It looks in all LookDirs of the data directory, but for an endpoint
+// of EndpointIn only in that one directory. If no host is running, the error is ErrNoHost.
 func Dial(ctx context.Context, e Endpoint) (net.Conn, error) {
 	conn, _, err := find(ctx, e)
 	return conn, err
@@ -69,13 +69,14 @@ func find(ctx context.Context, e Endpoint) (net.Conn, Endpoint, error) {
 	return nil, e, noHost
 }
 
-// A file in the data directory names the host's runtime directory, for clients with another environment.
+// recordPath is the path of the record, a file in the data directory that contains the host's runtime directory. With
+// it, a client finds the host even if its environment leads to another runtime directory.
 func recordPath(dataDir string) string { return filepath.Join(dataDir, "host.at") }
 
 // maxRecordBytes is larger than any path.
 const maxRecordBytes = 8 << 10
 
-// record names the host's runtime directory for clients with another environment.
+// record writes the host's runtime directory to the record.
 func (e Endpoint) record() error {
 	if e.data == "" {
 		return nil
@@ -86,8 +87,8 @@ func (e Endpoint) record() error {
 	return nil
 }
 
-// If there is no record, recorded returns no directory. The record is only a hint: Dial checks that the directory and
-// the host belong to this user.
+// recorded returns the directory in the record, or none if there is no record. Anybody might have changed the record,
+// so it is only a hint: Dial checks that the directory and the host belong to this user.
 func recorded(dataDir string) []string {
 	path := recordPath(dataDir)
 	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() { // opening a named pipe would block

@@ -11,8 +11,9 @@ import (
 
 const lockPoll = 20 * time.Millisecond
 
-// lock waits for the lock file at path until ctx ends. unlock does not remove the file. If it did, one process could
-// wait for the removed file while another created a new one, and both would believe that they hold the lock.
+// lock waits until it gets the lock file at path, or until ctx ends. unlock does not remove the file. Otherwise, while
+// one process waits for the removed file, another could create a new one, and both would believe that they hold the
+// lock.
 func lock(ctx context.Context, path string) (unlock func(), err error) {
 	if err := refusePipe(path); err != nil {
 		return nil, err
@@ -25,7 +26,7 @@ func lock(ctx context.Context, path string) (unlock func(), err error) {
 	if !held {
 		return nil, fmt.Errorf("lock %s: %w", path, errLockHeld)
 	}
-	// The system releases the lock even if Close returns an error.
+	// Even if Close returns an error, the operating system has released the lock.
 	return func() { file.Close() }, nil
 }
 

@@ -4,5 +4,6 @@ package daemon
 
 import "errors"
 
-// On this system, the permissions of the runtime directory and of the socket keep other users out.
+// This system does not tell which user is at the other end of a connection. Other users are kept out only by the
+// permissions of the runtime directory and of the socket.
 func peerUID(int) (int, error) { return 0, errors.ErrUnsupported }

@@ -18,7 +18,8 @@ import (
 
 // moveAside renames the database and its sidecars to a name with the current time (Unix ms), for example
 // magicctx.db.corrupt-1700000000000, and returns that name. The sidecars keep their suffixes, so that SQLite can still
-// open the files together. They are moved first, because SQLite deletes a write-ahead log without a database.
+// open the files together. They must be moved first, because SQLite deletes a write-ahead log whose database is
+// missing.
 func moveAside(path string, now int64) (string, error) {
 	moved := path + ".corrupt-" + strconv.FormatInt(now, 10)
 	for exists(moved) || exists(moved+"-wal") {
@@ -37,7 +38,8 @@ func moveAside(path string, now int64) (string, error) {
 // KeptAside is how many damaged databases stay on disk.
 const KeptAside = 2
 
-// A killed host may leave unfinished copies, which removeOldAside also removes.
+// removeOldAside deletes all but the newest damaged databases. It also deletes the unfinished copies that a killed host
+// may have left.
 func (f *File) removeOldAside() error {
 	entries, err := os.ReadDir(filepath.Dir(f.path))
 	if err != nil {
@@ -82,8 +84,8 @@ func removeIfExists(path string) error {
 	return nil
 }
 
-// suspectPath names a marker file. If the file exists, the next Open checks the whole database. A check of a large
-// database takes long, so not every start makes one.
+// suspectPath names a marker file. If the file exists, the next Open checks the whole database. Other starts skip this
+// check, because it takes long on a large database.
 func suspectPath(path string) string { return path + ".suspect" }
 
 func (f *File) suspect(cause error) {
@@ -93,9 +95,10 @@ func (f *File) suspect(cause error) {
 	}
 }
 
-// A disk fault may change the host's mark or the schema version in the header, and a wrong version may look right: with
-// one bit flipped, 13 reads as 5 or as 141. So repairHeader finds the version by the tables, corrects the header and
-// returns the version. Other parts may be damaged, too, so the next Open checks the whole database.
+// A disk fault may change the header: the number that identifies the host's database, or the schema version. A wrong
+// version may look right, because with one flipped bit, 13 reads as 5 or as 141. So repairHeader finds out the version
+// from the tables, corrects the header and returns the version. Other parts may be damaged too, so the next Open checks
+// the whole database.
 func (f *File) repairHeader(ctx context.Context, conn *sql.Conn, stored, newest int) (version int, err error) {
 	var id uint32
 	if err := conn.QueryRowContext(ctx, `PRAGMA application_id`).Scan(&id); err != nil {
@@ -125,13 +128,13 @@ func (f *File) repairHeader(ctx context.Context, conn *sql.Conn, stored, newest 
 // No release will have a schema version above highestVersion. A damaged number is usually higher.
 const highestVersion = 10_000
 
-// isOfNewerHost reports whether a newer release may have written the version. The tables cannot show this, because a
+// isOfNewerHost reports whether a newer release may have written this version. Only the number can show this, because a
 // newer release may have the same tables.
 func isOfNewerHost(stored, newest int) bool { return newest < stored && stored < highestVersion }
 
-// suspectOrphans looks for units without a session. If a damaged page of the table of sessions reads as empty, only
-// such units show the loss. Without this check, the host would treat those sessions as new. The query reads only a few
-// rows of each session.
+// suspectOrphans looks for units whose session is missing. If a page of the table of sessions is damaged, it may read
+// as empty, and its sessions seem never to have existed. Their units are the only trace of them. Without this check,
+// the host would treat those sessions as new. The query reads only a few rows of each session.
 func (f *File) suspectOrphans(ctx context.Context, conn *sql.Conn) error {
 	var session string
 	err := conn.QueryRowContext(ctx, `
@@ -146,8 +149,8 @@ func (f *File) suspectOrphans(ctx context.Context, conn *sql.Conn) error {
 	return err
 }
 
-// If the marker file exists, checkSuspect checks the whole database, and repairs indexes that contradict their tables.
-// If it finds other damage or lost rows, the error is errCorrupt.
+// checkSuspect does nothing unless the marker file exists. If it exists, checkSuspect checks the whole database, and
+// rebuilds indexes that contradict their tables. For any other damage, and for lost rows, it returns errCorrupt.
 func (f *File) checkSuspect(ctx context.Context, conn *sql.Conn) error {
 	if !exists(suspectPath(f.path)) {
 		return nil
@@ -175,8 +178,9 @@ func (f *File) checkSuspect(ctx context.Context, conn *sql.Conn) error {
 
 const sound = "ok"
 
-// Unlike quick_check, integrity_check compares the indexes with their tables. If a page has an old copy of another
-// page, only two signs show it: rows without their session, and units that are counted but missing.
+// integrity runs integrity_check, because quick_check does not compare the indexes with their tables. Neither of them
+// notices a page that was overwritten with an old copy of another page. So integrity also looks for rows whose session
+// is missing, and for sessions that have fewer units than were counted.
 func integrity(ctx context.Context, conn *sql.Conn) (verdict string, err error) {
 	for _, query := range []string{
 		`PRAGMA integrity_check(1)`,
@@ -200,11 +204,12 @@ const missingUnits = `
 	FROM unit_sums AS s
 	WHERE s.units > (SELECT count(*) FROM units AS u WHERE u.harness = s.harness AND u.session_id = s.session_id)`
 
-// Explain adds to an error of SQLite the error of this package for which callers test. If the error means damage, the
-// next start checks the database.
+// Explain wraps an error of SQLite in one of this package's errors, so that callers can test for it. If the error means
+// damage, the next start checks the database.
 //
-// A host adds only rows that it did not find. So if SQLite refuses a row as a duplicate, an index has a row that its
-// table lacks. If Open has checked the whole database, a duplicate does not mean damage.
+// A duplicate row means damage too. The host looks for a row before it adds one, so if SQLite refuses the row as a
+// duplicate, an index contains a row that its table lacks. But after Open has found the whole database sound, a
+// duplicate does not mean damage.
 func (f *File) Explain(ctx context.Context, err error) error {
 	isTwice := !f.isSound && isAny(err, sqlite3.CONSTRAINT_UNIQUE, sqlite3.CONSTRAINT_PRIMARYKEY)
 	if isTwice || meansDamage(err) {

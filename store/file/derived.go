@@ -6,13 +6,13 @@ import (
 	"testing"
 )
 
-// Packages for other SQLite files use these functions, for example for the index of messages. That file can be made
-// again from other data, so it needs no migrations and no copies.
+// These functions are for packages with other SQLite files, for example the index of messages. Such a file can be
+// rebuilt from other data, so it needs neither migrations nor copies.
 
-// Classify adds to an error of SQLite the error of this package for which callers test.
+// Classify wraps an error of SQLite in one of this package's errors, so that callers can test for it.
 func Classify(ctx context.Context, err error) error { return explain(ctx, err) }
 
-// IsDamage reports whether an error means that a database is damaged or is no database.
+// IsDamage reports whether an error means that a file is a damaged database, or no database at all.
 func IsDamage(err error) bool { return meansDamage(err) }
 
 // RefuseReal fails under go test if dir holds the real data of the user who runs the test.

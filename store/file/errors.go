@@ -14,8 +14,8 @@ var (
 	ErrLocked = errors.New("the database is in use by another host")
 	// ErrNewerSchema: a newer host has migrated the database.
 	ErrNewerSchema = errors.New("the database was written by a newer magicctx-host")
-	// ErrOlderSchema: no host of this release has opened the database yet, or an unreleased build has written it, so
-	// that no release can open it.
+	// ErrOlderSchema: the schema is older than this release's. Either no host of this release has opened the database
+	// yet, or an unreleased build wrote it, and no release can open it.
 	ErrOlderSchema = errors.New("the database was written by an older magicctx-host")
 	// ErrForeign: the file is an SQLite database of another program, or is not a regular file, for example a named
 	// pipe.
@@ -24,22 +24,22 @@ var (
 	ErrNotOurs = errors.New("the data directory is not this user's")
 	// ErrBusy: another program kept the file locked. A later attempt may succeed.
 	ErrBusy = errors.New("the database is busy")
-	// ErrCannotPersist: the disk is full, read-only or failing, or the file is damaged. A later attempt does not help,
-	// so the host must report the error and stop working.
+	// ErrCannotPersist: the disk is full, read-only or failing, or the file is damaged. Trying again does not help, so
+	// the host must report the error and stop working.
 	ErrCannotPersist = errors.New("the database cannot be written")
-	// ErrDamaged comes with ErrCannotPersist if the host can repair the problem by opening the database again: Open
-	// repairs a damaged database or moves it aside.
+	// ErrDamaged comes with ErrCannotPersist if opening the database again would help: Open repairs a damaged database,
+	// or moves it aside.
 	ErrDamaged = errors.New("it is damaged")
 	// ErrGone comes with ErrCannotPersist if the file was deleted or replaced while it was open.
 	ErrGone = errors.New("the open file is gone")
 )
 
-// errCorrupt means damage that the checks of this package have found. SQLite reports other damage with its own
-// errors.
+// errCorrupt means damage that the checks of this package have found. For damage that SQLite notices, it returns its
+// own errors.
 var errCorrupt = errors.New("not a usable database")
 
-// If ctx has ended, explain adds ctx's error: SQLite reports an abandoned wait as busy, and an abandoned statement as
-// interrupted.
+// explain turns an error of SQLite into an error of this package. If ctx has ended, SQLite reports only that the
+// database was busy, or that the statement was interrupted. So explain adds the error of ctx.
 func explain(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
@@ -61,8 +61,8 @@ func isCorrupt(err error) bool {
 	return errors.Is(err, errCorrupt) || isAny(err, sqlite3.CORRUPT, sqlite3.NOTADB)
 }
 
-// meansDamage accepts a short read, which happens if the write-ahead log was cut off. The next Open finds out whether
-// the database is really damaged.
+// meansDamage reports whether an error may mean damage. A short read counts too, because it happens if the write-ahead
+// log was cut off. The next Open finds out whether the database is really damaged.
 func meansDamage(err error) bool {
 	return isCorrupt(err) || errors.Is(err, sqlite3.IOERR_SHORT_READ)
 }

@@ -99,7 +99,8 @@ func TestForeignDatabaseIsRefusedUntouched(t *testing.T) {
 	}
 }
 
-// No release can read such a database, so only its owner may decide about it.
+// No release can read a database of an unreleased build. So the host leaves it untouched, and its owner has to decide
+// what to do.
 func TestDatabaseOfAnUnreleasedBuildIsRefusedUntouched(t *testing.T) {
 	dir := t.TempDir()
 	path := PathIn(dir)
@@ -181,7 +182,7 @@ func TestRefuseRealRecognisesEveryPath(t *testing.T) {
 	if err := refuseReal(filepath.Join(root, "elsewhere"), temporary, env); err != nil {
 		t.Error(err)
 	}
-	// The account has a home directory even without an environment.
+	// The operating system knows the user's home directory even if no environment variable names it.
 	account, err := user.Current()
 	must(t, err)
 	accountDir := filepath.Join(account.HomeDir, ".local", "share", "cortexkit", "magic-context")
@@ -257,7 +258,8 @@ func TestEmptyFileIsANewDatabase(t *testing.T) {
 	}
 }
 
-// A host may be killed after it has written its mark and before it has created the tables.
+// A host may be killed when the database already has the host's mark, but no tables yet. The next host must complete
+// it.
 func TestHalfCreatedDatabaseIsCompleted(t *testing.T) {
 	dir := t.TempDir()
 	must(t, create(filepath.Join(dir, fileName)))
@@ -280,7 +282,7 @@ func TestCutOffLogIsDamage(t *testing.T) {
 	}
 }
 
-// Fixed bug: SQLite finds nothing wrong with these files, but each pass on them failed.
+// Fixed bug: SQLite found nothing wrong with these databases, but every pass failed on them.
 func TestDatabaseWithAnotherSchemaIsDamaged(t *testing.T) {
 	for _, change := range []string{
 		"DROP TABLE units",
@@ -307,8 +309,8 @@ func TestDatabaseWithAnotherSchemaIsDamaged(t *testing.T) {
 	}
 }
 
-// Fixed bug: a trigger that another program had put into the database emptied the table of units on the next pass, and
-// no check named the trigger.
+// Fixed bug: another program had put a trigger into the database. On the next pass, the trigger deleted all units, and
+// no check reported it.
 func TestPlantedTriggersNeverRun(t *testing.T) {
 	for _, open := range map[string]func(dir string){
 		"host": func(dir string) { openIn(t, dir).Close() },
@@ -340,7 +342,7 @@ func TestPlantedTriggersNeverRun(t *testing.T) {
 	}
 }
 
-// Fixed bug: the error for a directory in the place of the database told the user to free space on the disk.
+// Fixed bug: if there was a directory in place of the database, the error told the user to free space on the disk.
 func TestDirectoryInPlaceOfTheDatabaseIsForeign(t *testing.T) {
 	dir := t.TempDir()
 	must(t, os.Mkdir(PathIn(dir), 0o700))

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// CheckOwner fails with ErrNotOurs if the data directory dir belongs to another user, who could replace or read the
-// host's files. A missing directory is no error.
+// CheckOwner fails with ErrNotOurs if the data directory belongs to another user, because that user could read or
+// replace the host's files. A missing directory is not an error.
 func CheckOwner(dir string) error {
 	info, err := os.Stat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -25,8 +25,8 @@ func CheckOwner(dir string) error {
 	return nil
 }
 
-// CheckFile fails with ErrForeign if path is a named pipe, a socket, a device or a directory. For example, opening a
-// named pipe would block until another program opens its other end. A missing file is no error.
+// CheckFile fails with ErrForeign if path is a named pipe, a socket, a device or a directory. Without this check,
+// opening a named pipe would block until another program opened its other end. A missing file is not an error.
 func CheckFile(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -48,7 +48,8 @@ func CheckFile(path string) error {
 	return fmt.Errorf("%w: %s is a %s, not a file", ErrForeign, path, kind)
 }
 
-// checkFiles checks each file in dir with a name of the host: the database, its sidecars, its copies, and the lock.
+// checkFiles checks every file in dir that has a name of the host: the database, its sidecars, its copies, and the
+// lock.
 func checkFiles(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// prepared has the statements of each reading connection, by their text. To prepare a statement takes longer than to
-// read a few rows.
+// prepared holds the prepared statements of each reading connection, by their SQL text. Preparing a statement takes
+// longer than reading a few rows.
 var prepared sync.Map // *sqlite3.Conn to map[string]*sqlite3.Stmt
 
 func finalize(c *sqlite3.Conn) error {
@@ -22,8 +22,8 @@ func finalize(c *sqlite3.Conn) error {
 	return errors.Join(errs...)
 }
 
-// Scan runs a query and calls row for each row. row must copy every value that it keeps. ColumnText already returns a
-// copy.
+// Scan runs a query and passes each of its rows to the callback. The callback must copy every value that it keeps. Only
+// ColumnText already returns a copy.
 func Scan(c *sqlite3.Conn, query string, row func(*sqlite3.Stmt), args ...any) (err error) {
 	kept, _ := prepared.Load(c)
 	statements, _ := kept.(map[string]*sqlite3.Stmt)

@@ -11,15 +11,17 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// A WindowRow holds what refused and accepted prompts show about a model's window. A zero field means that there was
-// no such prompt.
+// A WindowRow holds what the refused and the accepted prompts tell us about a model's window. If there was no such
+// prompt, the field is zero.
 type WindowRow struct {
 	Provider string
 	Model    string
-	// OverflowTokens is the limit that the provider named when it refused a prompt at OverflowAt (Unix ms).
+	// OverflowTokens is the limit that the provider gave when it refused a prompt. OverflowAt is the time of this
+	// refusal (Unix ms).
 	OverflowTokens int
 	OverflowAt     int64
-	// AcceptedTokens is the largest prompt that the provider has accepted since then, and AcceptedAt its time.
+	// AcceptedTokens is the largest prompt that the provider has accepted since the refusal, and AcceptedAt is the time
+	// of that prompt.
 	AcceptedTokens int
 	AcceptedAt     int64
 }

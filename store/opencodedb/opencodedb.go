@@ -16,7 +16,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// Raw returns messages of at most this size in bytes. OpenCode's largest messages have images of some ten megabytes.
+// maxMessage is the size in bytes up to which Raw returns a message. The largest messages of OpenCode contain images,
+// and have some ten megabytes.
 const maxMessage = 64 << 20
 
 // busyTimeout bounds the wait for OpenCode's own writes. OpenCode waits equally long for the host's writes.
@@ -28,17 +29,17 @@ var (
 	ErrTooLarge = errors.New("the message has more than 64 MiB")
 	// ErrBusy: another program kept the database locked. A later attempt may succeed.
 	ErrBusy = errors.New("another program keeps it locked; try again in a moment")
-	// ErrForeign: the file is not a database, or lacks tables of the OpenCode that this program knows.
+	// ErrForeign: the file is not a database, or it lacks tables that the known versions of OpenCode have.
 	ErrForeign = errors.New("it is no database of OpenCode 1.18 or 2")
 )
 
 // A DB is OpenCode's database as it was at one moment. OpenCode may write in the meantime.
 type DB struct {
 	conn *sqlite3.Conn
-	// The key of a statement is its text. Preparing a statement takes longer than running it.
+	// prepared holds prepared statements by their SQL text, because preparing a statement takes longer than running it.
 	prepared map[string]*sqlite3.Stmt
-	// missing holds the columns that the database lacks, by the version of OpenCode. Version 2 does not remove the
-	// tables of version 1.
+	// missing lists the columns that the database lacks, for each version of OpenCode. Version 2 does not
+	// remove the tables of version 1, so a database may suit both versions.
 	missing map[int][]string
 }
 
@@ -49,8 +50,8 @@ type Row struct {
 	IsSummary bool
 }
 
-// Read runs the function read with the database at path, which must exist. OpenCode may run and write meanwhile. Read
-// fails with ErrBusy or ErrForeign, or with the error of read.
+// Read opens the database at path, which must exist, and passes it to the callback. OpenCode may run and write
+// meanwhile. Read fails with ErrBusy, with ErrForeign, or with the error of the callback.
 func Read(ctx context.Context, path string, read func(*DB) error) error {
 	err := file.ReadOnly(ctx, path, func(c *sqlite3.Conn) (err error) {
 		if err := c.Exec(`BEGIN`); err != nil {
@@ -77,7 +78,8 @@ func Read(ctx context.Context, path string, read func(*DB) error) error {
 //go:embed query/missing.sql
 var missingSQL string
 
-// checkColumns fails if the database has the tables of neither version.
+// checkColumns fails if the database lacks something that this package reads, both for version 1 and for version 2 of
+// OpenCode.
 func (db *DB) checkColumns() error {
 	err := file.Scan(db.conn, missingSQL, func(s *sqlite3.Stmt) {
 		version := s.ColumnInt(0)
@@ -99,7 +101,8 @@ func (db *DB) foreign(version int) error {
 	return fmt.Errorf("%w: it has no %s; see whether a newer magicctx knows it", ErrForeign, strings.Join(db.missing[version], ", "))
 }
 
-// If ctx ends a wait, SQLite reports the wait as busy or as interrupted, so explain adds the error of ctx.
+// explain turns an error of SQLite into an error of this package. If ctx ended while SQLite waited for a lock, SQLite
+// reports only that the database was busy or that it was interrupted. So explain adds the error of ctx.
 func explain(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(err, sqlite3.BUSY), errors.Is(err, sqlite3.LOCKED):
@@ -188,7 +191,8 @@ func (db *DB) Raw(session, id string) (json.Value, error) {
 	return b.Bytes(), nil
 }
 
-// SQLite could check this, too, but takes several times as long.
+// isObject reports whether data is a JSON object. SQLite could check this in the query, but it would take several times
+// as long.
 func isObject(data []byte) bool {
 	data = bytes.TrimSpace(data)
 	return len(data) > 0 && data[0] == '{' && json.IsValid(data)
@@ -212,8 +216,8 @@ func (db *DB) scan(query, id string, row func(*sqlite3.Stmt)) error {
 	return errors.Join(stmt.Err(), stmt.Reset())
 }
 
-// OpenCode stores the ids of an object only in other columns of the row, so withIDs adds them to the object. members
-// are names, each followed by its value.
+// withIDs adds members to a JSON object. OpenCode stores the ids of an object only in other columns of the row, so they
+// are missing in the object itself. members are names, each followed by its value.
 func withIDs(object []byte, members ...string) []byte {
 	object = bytes.TrimSpace(object)
 	inner := bytes.TrimSpace(object[1 : len(object)-1])

@@ -14,12 +14,13 @@ type RowOfTwo struct {
 	ID string
 	// Type is the kind of the message, for example "user".
 	Type string
-	// IsOfOne means that version 1 has stored the message, too, before version 2 continued the session. The copy of
-	// version 2 has the same id, and lacks content that version 2 cannot show, for example pruned output.
+	// IsOfOne means that version 1 had already stored the message before version 2 continued the session. Version 2 has
+	// its own copy with the same id. The copy lacks content that version 2 cannot show, for example pruned output.
 	IsOfOne bool
 }
 
-// IsRelease reports whether a release of OpenCode 2 has made the database. The betas used other tables and texts.
+// IsRelease reports whether the database was made by a release of OpenCode 2. The betas used other tables and other
+// texts.
 func (db *DB) IsRelease() (isRelease bool, err error) {
 	err = file.Scan(db.conn, `SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'session_v2'`, func(*sqlite3.Stmt) { isRelease = true })
 	return isRelease, err
@@ -44,7 +45,8 @@ var (
 	ofOneSQL string
 )
 
-// MessagesOfTwo returns the messages of a session of version 2 that its array shows, in OpenCode's order.
+// MessagesOfTwo returns the messages of a session of version 2 in OpenCode's order. It returns only the messages that
+// OpenCode would put into the array.
 func (db *DB) MessagesOfTwo(session string) (rows []RowOfTwo, err error) {
 	err = file.Scan(db.conn, messagesOfTwoSQL, func(s *sqlite3.Stmt) {
 		rows = append(rows, RowOfTwo{ID: s.ColumnText(0), Type: s.ColumnText(1)})
@@ -61,7 +63,8 @@ func (db *DB) MessagesOfTwo(session string) (rows []RowOfTwo, err error) {
 	return rows, nil
 }
 
-// RawOfTwo returns the data of a message of version 2, without id and kind, or nil if it is not a JSON object.
+// RawOfTwo returns the stored data of a message of version 2, which does not include its id and its kind. If the data
+// is not a JSON object, RawOfTwo returns nil.
 func (db *DB) RawOfTwo(id string) (data json.Value, err error) {
 	var size int64
 	const ofRow = ` FROM session_message WHERE id = ?`

@@ -8,7 +8,7 @@ import (
 	cdx "github.com/CycloneDX/cyclonedx-go"
 )
 
-// sbom lists the modules that Go has recorded in the program, in the format CycloneDX.
+// sbom lists the modules that Go has recorded in the program. The list has the format CycloneDX.
 func (b builder) sbom(path string, p platform) ([]byte, error) {
 	info, err := buildinfo.ReadFile(path)
 	if err != nil {

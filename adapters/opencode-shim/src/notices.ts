@@ -3,9 +3,9 @@ export const noticeMS = 6_000
 const later = (body: () => void, ms: number) => void setTimeout(body, ms).unref()
 
 /**
- * OpenCode shows a toast only to connected clients, and a new toast replaces the previous one. So notices wait for a
- * user, and are shown one after the other. A notice of trouble comes first, because it says that prompts are sent
- * without magicctx.
+ * Shows notices as toasts, one after the other. OpenCode shows a toast only to connected clients, and a new toast
+ * replaces the previous one. So notices wait until a user is there and the previous notice is over. A notice of trouble
+ * comes first, because it says that prompts are sent without magicctx.
  */
 export class Notices<T = string> {
   private readonly waiting: Array<() => T> = []
@@ -26,7 +26,7 @@ export class Notices<T = string> {
     this.showNext()
   }
 
-  /** Shows a notice before all waiting notices, and in place of the notice on the screen. */
+  /** Shows a notice at once: before all waiting notices, and in place of the notice on the screen. */
   addTrouble(make: () => T): void {
     this.waiting.unshift(make)
     this.shown = undefined

@@ -15,7 +15,7 @@ export function rowsOf(node: Node): string[] {
   return (node as { flexDirection?: string }).flexDirection === "row" ? [rows.flat().join("|")] : rows.flat()
 }
 
-/** A fake of Solid whose elements are plain objects. All effects run again after each change. */
+/** A fake of Solid, whose elements are plain objects. After each change, it simply runs all effects again. */
 export class FakeSolid {
   /** The rows by which the user has scrolled. */
   scrolled = 0
@@ -35,7 +35,7 @@ export class FakeSolid {
     effect: (body) => this.effect(body),
   })
 
-  /** The user's answers to OpenCode's own dialogs, in order. Undefined means that the user closes the dialog. */
+  /** How the user answers OpenCode's own dialogs, in order. Undefined means that the user closes the dialog. */
   readonly answers: unknown[] = []
   /** OpenCode's own dialogs that were shown. */
   readonly shown: unknown[] = []
@@ -45,7 +45,7 @@ export class FakeSolid {
     return this.answers.shift()
   }
 
-  /** Ends the effects of all elements, as when they leave the screen. */
+  /** Ends the effects of all elements. The real Solid does this when the elements leave the screen. */
   clear(): void {
     this.effects.length = 0
   }

@@ -29,7 +29,8 @@ const message = cases(
     ["user", fields({ role: all, content, timestamp: all })],
     ["assistant", fields({ role: all, content, api: all, provider: all, model: all, usage, stopReason: all, errorMessage: all, timestamp: all })],
     ["toolResult", toolResult],
-    // When Pi writes a custom message to the session file, it changes the timestamp, so the timestamp is not sent.
+    // Pi changes the timestamp of a custom message when it writes the message to the session file, so the shim does not
+    // send it.
     ["custom", fields({ role: all, customType: all, content })],
     [
       "bashExecution",

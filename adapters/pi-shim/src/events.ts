@@ -9,20 +9,21 @@ export function forward(instance: Instance, session: string, event: { type: stri
 }
 
 /**
- * Called before Pi stores an answer. If the host has removed a tag that the model wrote at the start of a text,
- * messageEnd returns the changed message.
+ * Called before Pi stores an answer. The model may have imitated a tag at the start of a text. If the host has removed
+ * such a tag, messageEnd returns the changed message, and Pi stores it.
  */
 export async function messageEnd<M extends Message>(instance: Instance, message: M, ctx: Context): Promise<{ message: M } | undefined> {
   if (!isAnswer(message)) return undefined
   const session = ctx.sessionManager.getSessionId()
   const isGood = !hasFailed(message)
-  // If the provider refuses a request, Pi sends no after_provider_response, although the request was sent.
+  // If the provider refuses a request, Pi does not send after_provider_response, although it did send the request. This
+  // event shows that the request was sent.
   if (message.stopReason !== "aborted") instance.unsent.delete(session)
   if (isGood) instance.recovering.delete(session)
   const id = keyOf(message)
   const sent = isGood ? instance.passes.sent(session) : undefined
   const { role, api, provider, model, usage, stopReason, errorMessage, timestamp } = message
-  // Pi 0.74 may quit while this handler waits, so the event is sent before any await.
+  // Pi 0.74 may quit while this handler waits for the host. So the event must be sent before the first await.
   forward(instance, session, { type: "message_end", id, message: { role, api, provider, model, usage, stopReason, errorMessage, timestamp } }, sent)
   const content = isGood ? await completed(instance, message, { session, id, sent }) : undefined
   return content && { message: { ...message, content } }
@@ -34,7 +35,10 @@ interface Answer {
   sent: string | undefined
 }
 
-/** The result is undefined if the host changes no text. */
+/**
+ * Returns the content of the answer after the host has seen its texts, or undefined if the host has changed none of
+ * them.
+ */
 async function completed(instance: Instance, { content }: Message, { session, id, sent }: Answer): Promise<unknown[] | undefined> {
   if (!Array.isArray(content) || !instance.wants(Method.TextComplete)) return undefined
   let hasChanged = false

@@ -22,7 +22,8 @@ test("a result that no answer stands before is a step of its own", () => {
   assert.deepEqual(flatten(join(messages)), messages)
 })
 
-// Pi does not send a failed answer, but would send the results of its calls. No provider accepts results without calls.
+// Pi does not send a failed answer, but it would still send the results of the answer's calls. No provider accepts
+// results without their calls.
 test("the results of an answer that has failed stay with it, and are not sent", () => {
   for (const stopReason of ["aborted", "error"]) {
     const messages = [user("go", 1), assistant([call("a")], { stopReason }, 2), result("a", "A", 3), user("on", 4)]
@@ -62,7 +63,8 @@ test("messages without a timestamp, and things that are no messages, get keys an
   assert.deepEqual(flatten(steps).length, 4, "null is no message")
 })
 
-// An extension before this one may return the session's own messages, and Pi stores every change to them.
+// An extension that runs before this one may return the session's own message objects. If the shim changed them, Pi
+// would store the changes.
 test("a patch of a step does not reach Pi's own messages", () => {
   const messages = [user("go", 1), assistant([{ type: "text", text: "ok" }, call("a")], {}, 2), result("a", "A", 3)]
   const before = structuredClone(messages)
@@ -105,7 +107,7 @@ test("flattening is the reverse of joining, for any order of messages", () => {
   }
 })
 
-// The host also reads Pi's session files. It must find the same steps as the shim, with the same keys.
+// The host reads Pi's session files as well. It must find the same steps as the shim, with the same keys.
 const vectors = JSON.parse(readFileSync(`${repository}/internal/rawhistory/testdata/pi-steps.json`, "utf8")) as Array<{ name: string; messages: Message[]; steps: Array<[string, number]> }>
 
 for (const { name, messages, steps } of vectors) {

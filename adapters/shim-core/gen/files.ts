@@ -4,7 +4,7 @@ import { step } from "../../pi-shim/gen/message.ts"
 import { generate } from "./generate.ts"
 import { sample } from "./sample.ts"
 
-/** The generated files of the shims, by path within adapters/. */
+/** The generated files of the shims. The key is the path within adapters/. */
 export const files: Record<string, string> = {
   "opencode-shim/src/v1/generated/message.ts": generate("message", message, {
     declaration: "adapters/opencode-shim/gen/v1.ts",

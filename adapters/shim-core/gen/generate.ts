@@ -2,8 +2,8 @@ import type { Literal, Projection } from "./declare.ts"
 
 /**
  * Returns the source of a module that exports the Projector of a projection as `name`. Each part of the projection gets
- * its own functions. With one general function, 5,000 messages took three times as long (Bun, `npm run bench:shim`),
- * because engines optimise each place in the code that reads a member.
+ * functions of its own. A single general function would be three times as slow for 5,000 messages (Bun, `npm run
+ * bench:shim`), because a JavaScript engine optimises each place that reads a member separately.
  */
 export function generate(name: string, projection: Projection, by: { declaration: string; runtime: string }): string {
   const module = new Module()
@@ -18,7 +18,7 @@ export function generate(name: string, projection: Projection, by: { declaration
   ].join("\n\n")
 }
 
-/** Returns the code of an expression that uses the given variables. */
+/** Returns code for an expression. The arguments are the names of the variables that the expression uses. */
 type Same = (was: string, raw: string) => string
 type Copy = (raw: string, whole: string) => string
 
@@ -40,7 +40,10 @@ class Module {
     return (was, raw) => `${name}(${was}, ${raw})`
   }
 
-  /** Returns code that copies a value of a projection. In this code, `whole` copies a value without a projection. */
+  /**
+   * Returns code that copies a value of a projection. `whole` is the name of the function that copies a value without a
+   * projection.
+   */
   copy(projection: Projection, label: string): Copy {
     switch (projection.kind) {
       case "all":
@@ -100,7 +103,7 @@ class Module {
     }
   }
 
-  /** Returns the name of the function for a projection. Writes the function at the first call. */
+  /** Returns the name of the function for a projection. The first call also generates the function. */
   private define(verb: "same" | "copy", projection: Projection, label: string, body: () => string[]): string {
     const name = `${verb}_${this.name(projection, label)}`
     if (this.written.has(name)) return name
@@ -132,7 +135,7 @@ function branches({ path, cases, otherwise }: Projection & { kind: "cases" }, of
   return [`switch (${member("raw", path)}) {`, ...groups, "  default:", `    return ${of(otherwise, "otherwise")}`, "}"]
 }
 
-/** Code that reads the member of a variable at `path`. If there is no such member, the result is undefined. */
+/** Returns code that reads the member at `path` in a variable. The code gives undefined if there is no such member. */
 function member(variable: string, path: readonly string[]): string {
   if (path.length === 0) return variable
   const above = path.map((_, i) => `isObject(${[variable, ...path.slice(0, i)].join(".")})`)

@@ -5,11 +5,12 @@ import type { Members, Projector } from "./projection.ts"
 import { ObjectSnapshot } from "./snapshot.ts"
 
 /**
- * The last array that the host confirmed. If the host does not answer, it shows which patches can still be used: a
- * patch names parts by their index, and in a message that has changed, `/parts/1` may be another part, or missing.
+ * The last array that the host confirmed. If the host does not answer a later pass, the shim applies the patches of
+ * this array again. LastArray finds out which of them still fit. A patch names parts by their index, so in a message
+ * that has changed, `/parts/1` may now be another part, or missing.
  */
 export class LastArray {
-  /** Snapshots of the messages, or digests of the snapshots, by key and in the order of the array. */
+  /** For each message, by its key, a snapshot or the digest of a snapshot. The keys are in the order of the array. */
   private readonly known: ReadonlyMap<string, unknown>
   private readonly projection: Projector
 
@@ -32,7 +33,7 @@ export class LastArray {
     return new Set([...this.known.keys()].slice(0, count))
   }
 
-  /** Adapts a patch to the present message with that key. If the patch could change a wrong part, returns undefined. */
+  /** Adapts a patch to the message that now has this key. Returns undefined if the patch could change a wrong part. */
   fitted(patch: CompiledPatch, key: string, message: unknown): CompiledPatch | undefined {
     const was = this.known.get(key)
     if (was === undefined) return undefined
@@ -67,8 +68,8 @@ function digest(snapshot: unknown): string {
 
 /**
  * Adapts a patch to a message that has changed, for example because it grew at its end or lost a reminder. Each
- * operation gets the present index of its part. If the part is gone, the operation is left out. If a part cannot be
- * distinguished from another part, or if the patch replaces the content of a changed part, the result is undefined.
+ * operation gets the new index of its part. Operations on parts that are gone are left out. Returns undefined if it
+ * cannot tell two parts apart, or if the patch replaces the content of a part that has changed.
  */
 function moved(patch: CompiledPatch, was: unknown, message: unknown, projection: Projector): CompiledPatch | undefined {
   const list = patch[0]?.path[0]?.name
@@ -98,7 +99,8 @@ function moved(patch: CompiledPatch, was: unknown, message: unknown, projection:
     const path = [op.path[0]!, { name: String(place.index), index: place.index }, ...op.path.slice(2)]
     ;(isRemoved ? removed : inside).push({ ...op, path })
   }
-  // Each removal moves the parts after it, so the last part is removed first. The parts may have another order now.
+  // Each removal shifts the parts after it, so the last part must be removed first. The parts may have changed places,
+  // so the removals are sorted again.
   removed.sort((a, b) => b.path[1]!.index - a.path[1]!.index)
   return [...inside, ...removed, ...appended]
 }
@@ -121,18 +123,18 @@ function isInOrder(patch: CompiledPatch, list: string): boolean {
 }
 
 /**
- * Returns a function that compares an earlier part with a present part. A projection compares whole messages, so the
- * function puts each part alone into a message.
+ * Returns a function that compares an old part with a new part. A projection can only compare whole messages, so the
+ * function wraps each part in a message of its own.
  */
 function samePart(list: string, message: unknown, projection: Projector): (was: unknown, part: unknown) => boolean {
   const rest = projection.snapshot({ ...(message as Members), [list]: [] }) as Members
   return (was, part) => projection.same({ ...rest, [list]: [was] }, { ...(message as Members), [list]: [part] })
 }
 
-/** The present place of a part. A part with an id is found even if it has changed. */
+/** The place of an old part in the new message. A part with an id is found even if it has changed. */
 type Place = { readonly index: number; readonly hasChanged: boolean } | "gone" | "unknown"
 
-/** Finds the present place of the part that was at index. */
+/** Finds the new place of the part that was at index. */
 function find(index: number, before: readonly unknown[], now: readonly unknown[], isSame: (was: unknown, part: unknown) => boolean): Place {
   if (index >= before.length) return "unknown"
   const equals = now.flatMap((part, i) => (isSame(before[index], part) ? [i] : []))
@@ -142,7 +144,7 @@ function find(index: number, before: readonly unknown[], now: readonly unknown[]
     const at = now.findIndex((part) => idOf(part) === id)
     return at < 0 ? "gone" : { index: at, hasChanged: true }
   }
-  // If a message has several equal parts, and still as many as before, they are in the same order.
+  // The message may contain several equal parts. If it still has as many of them as before, they are in the same order.
   const alike = before.flatMap((part, i) => (isSame(part, now[equals[0]!]) ? [i] : []))
   return alike.length === equals.length ? { index: equals[alike.indexOf(index)]!, hasChanged: false } : "unknown"
 }

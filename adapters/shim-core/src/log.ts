@@ -4,7 +4,7 @@ import { join } from "node:path"
 
 type Fields = Record<string, unknown>
 
-/** A log of JSON lines. It never throws: a shim without a log still works. */
+/** A log of JSON lines. It never throws, because a shim must work even if it cannot write its log. */
 export interface Log {
   info(message: string, fields?: Fields): void
   warn(message: string, fields?: Fields): void
@@ -16,12 +16,16 @@ export const silent: Log = { info() {}, warn() {}, raw() {} }
 
 const retentionDays = 7
 
-/** The size at which a log is renamed to <name>-<pid>.old.log. The renamed log replaces the one renamed before. */
+/**
+ * The size at which a log is renamed to <name>-<pid>.old.log. If there is already an older log with that name, it is
+ * replaced.
+ */
 export const maxLogBytes = 5 << 20
 
 /**
- * Opens <tmp>/magicctx-<user>/<name>-<pid>.log for appending, and removes logs of that name that were not written to
- * for a week. A process has at most two logs of 5 MB, even if it runs for long or its host writes much to stderr.
+ * Opens <tmp>/magicctx-<user>/<name>-<pid>.log for appending. Logs with the same name that nobody has written to for a
+ * week are removed. A process has at most two logs of 5 MB, even if it runs for a long time, or if its host writes much
+ * to stderr.
  */
 export function openLog(name: string): Log {
   try {
@@ -49,7 +53,7 @@ function fileLog(path: string): Log {
       if (size > 0 && size + bytes.length > maxLogBytes) rotate()
       size += writeSync(fd, bytes)
     } catch {
-      // a full disk must not fail a turn
+      // a full disk must not make a turn fail
     }
   }
   const write = (level: string, message: string, fields?: Fields) => {
@@ -62,7 +66,10 @@ function fileLog(path: string): Log {
   }
 }
 
-/** Creates a directory that only this user can read, because all users of a machine share the temporary directory. */
+/**
+ * Creates a directory that only this user can read. This is necessary because all users of a machine share the
+ * directory for temporary files.
+ */
 function privateDirectory(): string {
   const { uid, username } = userInfo()
   const dir = join(tmpdir(), `magicctx-${uid >= 0 ? uid : username}`)

@@ -1,15 +1,15 @@
 /**
- * Copies and compares the members of a harness's message that the shim sends to the host. `npm run generate` writes a
+ * Copies and compares those members of a harness's message that the shim sends to the host. `npm run generate` writes a
  * Projector from its declaration (gen/declare.ts).
  *
- * Invariant: `same(snapshot(a), b)` is true exactly if `copy(a)` and `copy(b)` are the same JSON text.
+ * Invariant: `same(snapshot(a), b)` is true if and only if `copy(a)` and `copy(b)` have the same JSON text.
  */
 export interface Projector {
   /** Returns the copy that the shim sends. It shares no object with raw, and omits members that are undefined. */
   copy(raw: unknown): unknown
-  /** A snapshot of the projected copy, for comparison with later messages. */
+  /** Takes a snapshot of the members that the shim sends, to compare it with later versions of the message. */
   snapshot(raw: unknown): unknown
-  /** True if snapshot(raw) would equal the snapshot `was`. It copies nothing. */
+  /** Whether snapshot(raw) would equal the snapshot `was`. It finds out without copying anything. */
   same(was: unknown, raw: unknown): boolean
 }
 
@@ -36,7 +36,8 @@ export function clone<T>(value: T): T {
   return copy as T
 }
 
-// Defines the member "__proto__". An assignment would set the prototype, but JSON.parse makes an ordinary member.
+// Defines a member with the name "__proto__". A plain assignment would set the prototype instead. JSON.parse makes an
+// ordinary member of it, and the copy must do the same.
 function define(target: Members, key: string, value: unknown) {
   Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true })
 }

@@ -27,7 +27,10 @@ const user = (id: string, ...parts: Part[]): Message => ({ info: { id, role: "us
 const tag = (path: string): PatchOp => ({ op: "prepend", path: `${path}/text`, value: "§1§ " })
 const dropped = (path: string): PatchOp => ({ op: "replace", path: `${path}/text`, value: "[dropped §2§]" })
 
-/** Applies `edits` to the array `before`. Then runs a pass without an answer over `now`, and returns its wire. */
+/**
+ * Applies `edits` to the array `before`. Then plays a pass over the array `now` that the host does not answer, and
+ * returns the wire of this pass.
+ */
 function reapplied(before: Message[], edits: Record<string, Patch>, now: Message[], condense = false): { texts: string[][]; unfit: number | undefined } {
   const applier = new MutationApplier(key)
   const last = condense ? lastOf(before).condensed() : lastOf(before)
@@ -37,8 +40,9 @@ function reapplied(before: Message[], edits: Record<string, Patch>, now: Message
   return { texts: messages.map(({ parts }) => parts.map((part) => part.text ?? part.state?.output ?? part.type)), unfit }
 }
 
-// In plan mode, OpenCode adds a reminder only to the newest user message, so the previous message loses its reminder. A
-// fixed bug: the patch of the lost reminder did not fit, so the whole array was sent raw.
+// In plan mode, OpenCode adds a reminder only to the newest user message. When the user sends another message, the
+// previous one loses its reminder. A fixed bug: the patch of the lost reminder did not fit any more, and because of it,
+// the whole array was sent raw.
 test("if a reminder has left a message, the patches of other messages still apply", () => {
   const before = [user("a", text("1", "huge")), user("b", text("2", "plan"), reminder("you are in plan mode"))]
   const edits = { a: [dropped("/parts/0")], b: [tag("/parts/0"), tag("/parts/1")] }
@@ -46,8 +50,8 @@ test("if a reminder has left a message, the patches of other messages still appl
   assert.deepEqual(reapplied(before, edits, now), { texts: [["[dropped §2§]"], ["§1§ plan"], ["go", "you are in plan mode"]], unfit: 0 })
 })
 
-// If the first part is removed, all others move. A fixed bug: the patch of `/parts/0` was then written into another
-// part.
+// If the first part is removed, all other parts move up by one. A fixed bug: the patch of `/parts/0` was then applied
+// to the part that had moved there.
 test("a patch follows its part to another index", () => {
   const before = [user("a", reminder("r"), text("1", "one"), text("2", "two"), text("3", "three"))]
   const edits = { a: [{ op: "replace", path: "/parts/0/text", value: "" }, tag("/parts/1"), dropped("/parts/2"), { op: "remove", path: "/parts/3" }] as PatchOp[] }
@@ -94,8 +98,8 @@ test("a patch of a message that is remembered by its digest applies if the messa
   assert.deepEqual(reapplied(before, edits, [user("b", text("2", "two"))], true), { texts: [["two"]], unfit: 1 })
 })
 
-// The test chooses the fate of each part: the part stays, gets a tag, is dropped, or is removed. A patch names a part
-// by its index, as the host's patches do.
+// For each part, the test picks at random what the patch does to it: the part stays, gets a tag, is dropped, or is
+// removed. As in the host's patches, a patch names a part by its index.
 test("a patch has the intended effect on each part, or none on the message", () => {
   let moved = 0
   for (let seed = 0; seed < 3000; seed++) {
@@ -109,7 +113,7 @@ test("a patch has the intended effect on each part, or none on the message", () 
       const role = i % 2 ? "assistant" : "user"
       return { info: { id: `m${i}`, role }, parts: Array.from({ length: random.below(5) }, () => fresh(role)) }
     })
-    /** The fate of each part. Equal parts get the same fate, because they may change places. */
+    /** What happens to each part. Equal parts have the same fate, because nobody could tell if they changed places. */
     const fates = new Map<string, "stays" | "tag" | "drop" | "goes">()
     const identity = ({ info }: Message, { id, type, text, synthetic }: Part) => `${info.id} ${type === "text" && !synthetic ? id : `${type} ${text}`}`
     const fate = (message: Message, part: Part) => {

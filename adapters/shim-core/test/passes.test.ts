@@ -25,9 +25,9 @@ async function start(t: TestContext, script: Script = {}) {
     const outcome = await passes.run(messages, of, { ...initialized, ...limits })
     return { outcome, texts: texts(messages) }
   }
-  /** The deltas of the transforms: base, keep, and the number of messages that were sent. */
+  /** For each transform: its base, its keep, and the number of messages that were sent with it. */
   const deltas = () => fake.received("session/transform").map(({ params, attachment }) => [params!.base, params!.keep, (attachment as unknown[]).length])
-  /** For each transform, its member `sent`: the wire with which the previous request was sent. */
+  /** For each transform, its member `sent`, which names the wire of the previous request. */
   const sent = () => fake.received("session/transform").map(({ params }) => params!.sent)
   return { fake, host, passes, run, deltas, sent }
 }

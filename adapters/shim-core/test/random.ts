@@ -1,6 +1,9 @@
 const longTexts = ["x".repeat(2000), "x".repeat(1999) + "y", "x".repeat(1999) + "é", "\u4e2d".repeat(1500)]
 
-/** A small deterministic generator (mulberry32). A failure can be run again with its seed. */
+/**
+ * A small deterministic generator of random numbers (mulberry32). With the seed of a failure, a test can play the
+ * failure again.
+ */
 export class Random {
   private state: number
 

@@ -35,7 +35,8 @@ type run struct {
 	Model  string `json:"model"`
 	Tokens string `json:"tokens"`
 	Money  string `json:"money"`
-	// Undoes is the number of the run for POST /api/undo, which reverts its changes of memories. 0: nothing to revert.
+	// Undoes is the number of the run for POST /api/undo, which takes back what the run changed in the memories. It is
+	// 0 if there is nothing to take back.
 	Undoes  int    `json:"undoes"`
 	Project string `json:"project"`
 }

@@ -21,7 +21,8 @@ import (
 )
 
 const (
-	// A longer page would be slow to draw. maxBusts limits its busts, and maxPieces the units of each bust.
+	// maxBusts limits the busts of a page, and maxPieces the units of each bust, because a longer page would be slow to
+	// draw.
 	maxBusts, maxPieces = 300, 100
 	// In bytes.
 	maxMessages = 512 << 10
@@ -39,7 +40,8 @@ type sessionPage struct {
 	// Busts are the newest requests that changed the cached prefix, newest first. More counts the older requests.
 	Busts []bust `json:"busts"`
 	More  int    `json:"more"`
-	// Kept is null if no host knows the session. The user can then keep nothing.
+	// Kept lists the pieces that the user keeps. It is null if no host knows the session. The user then cannot
+	// keep anything, because only a host can store it.
 	Kept []keptPiece `json:"kept"`
 	// Oldest first.
 	Summaries []chronicle.Compartment `json:"summaries"`
@@ -49,8 +51,8 @@ type bust struct {
 	Request int    `json:"request"`
 	At      int64  `json:"at,omitzero"` // Unix ms; 0 if the journal no longer has the request
 	Cause   string `json:"cause,omitzero"`
-	// Size is the prompt before and after the bust ("61k → 32k tokens"), or only after it if the size before is
-	// unknown.
+	// Size is the size of the prompt before and after the bust ("61k → 32k tokens"). If the size before is unknown, it
+	// is only the size after.
 	Size  string `json:"size,omitzero"`
 	Facts []fact `json:"facts"`
 	// Pieces are the largest units that the bust dropped. More counts the other units, and MoreTokens is their total
@@ -83,7 +85,7 @@ type sessionLink struct {
 	Where   string `json:"where"`
 }
 
-// More counts the sessions without a link.
+// More counts the sessions that have no link because the list is too long.
 type sessionLinks struct {
 	Links []sessionLink `json:"links"`
 	More  int           `json:"more"`
@@ -186,7 +188,8 @@ func (p *pages) session(r *http.Request) (sessionPage, error) {
 	return out, nil
 }
 
-// The host's list of all sessions contains no panels, to stay small. panelOf then builds the panel from the status.
+// panelOf returns the panel of a session. The host's list of all sessions contains no panels, to stay small. In that
+// case, panelOf builds the panel from the status.
 func panelOf(st schema.SessionStatus) *schema.Panel {
 	if st.Panel != nil {
 		return st.Panel
@@ -229,7 +232,7 @@ func putAway(journal []store.PassRow, taken map[int][]piece, removals map[int][]
 	return slices.Compact(passes)
 }
 
-// The largest piece of a request is first.
+// piecesOf groups the dropped units by the request that dropped them, the largest unit first.
 func piecesOf(dropped []store.DroppedRow, about map[int]string) map[int][]piece {
 	taken := make(map[int][]piece)
 	for _, d := range dropped {
@@ -248,7 +251,7 @@ func piecesOf(dropped []store.DroppedRow, about map[int]string) map[int][]piece 
 	return taken
 }
 
-// If the journal no longer contains the request, row is zero.
+// newBust describes one request of the session. If the journal no longer contains the request, row is zero.
 func newBust(pass int, row store.PassRow, prices models.LimitsRow, pieces []piece, removals map[int][]store.RemovalRow, summaries []chronicle.Compartment) bust {
 	b := bust{Request: pass, At: row.At, Pieces: append([]piece{}, pieces[:min(len(pieces), maxPieces)]...), Facts: []fact{}}
 	say := func(label, text string) { b.Facts = append(b.Facts, fact{label, text}) }
@@ -305,8 +308,8 @@ func newBust(pass int, row store.PassRow, prices models.LimitsRow, pieces []piec
 	return b
 }
 
-// coveredBefore returns the last ordinal that summaries covered before pass. If the user goes back in a session, its
-// newest summaries are removed. So coveredBefore looks for the newest removal, not for the largest ordinal.
+// coveredBefore returns the last ordinal that summaries covered before pass. It takes the ordinal of the newest earlier
+// removal, not the largest one: if the user has gone back in the session, its newest summaries were removed.
 func coveredBefore(pass int, removals map[int][]store.RemovalRow) (through int) {
 	newest := 0
 	for before, all := range removals {
@@ -339,7 +342,7 @@ func clean(c *chronicle.Compartment) {
 	}
 }
 
-// IsCut means that the text goes on.
+// IsCut means that the text is longer than the page shows.
 type messageText struct {
 	Text  string `json:"text"`
 	IsCut bool   `json:"isCut"`
@@ -360,7 +363,8 @@ func (p *pages) messages(r *http.Request) (m messageText, err error) {
 	return m, err
 }
 
-// A bounded refuses what is too much with errFull.
+// A bounded is a buffer with a limit. It keeps the beginning of a text that is too long, and refuses the rest with
+// errFull.
 type bounded struct {
 	strings.Builder
 	left int

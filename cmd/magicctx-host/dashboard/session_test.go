@@ -18,7 +18,8 @@ import (
 
 const ofSession = "?harness=opencode&session="
 
-// storeSession stores three requests. The second drops a call, and the third replaces two messages by a summary.
+// storeSession stores a session with three requests. The second request drops a call, and the third one replaces two
+// messages with a summary.
 func storeSession(t *testing.T, dir string) *store.Store {
 	t.Helper()
 	s := storetest.Open(t, dir)
@@ -69,13 +70,13 @@ func TestASessionSaysWhatItHasPutAway(t *testing.T) {
 	if p := got.Panel; p == nil || p.Size != "90k of 200k tokens (45%)" || p.Bust != 130_000 || len(p.Facts) == 0 {
 		t.Errorf("the panel is %+v", p)
 	}
-	// Without a host, the journal says how full the prompt is.
+	// If no host is running, the page learns from the journal how full the prompt is.
 	row := store.SessionSummary{SessionRow: store.SessionRow{PromptTokens: 32_000, LimitTokens: 64_000, Gauge: store.GaugeState{Base: 2000}}}
 	journal := []store.PassRow{{WireTokens: 15_000, BaselineTokens: 5000, Usage: &store.Usage{CacheRead: 32_000}}, {}}
 	if p := storedPanel(row, journal); p.Size != "32k of 64k tokens (50%)" || len(p.Parts) != 3 || len(p.Facts) != 0 {
 		t.Errorf("the stored panel is %+v", p)
 	}
-	// The bill is 20,000 tokens at $0.30 and 12,000 tokens at $3.75 per million. Request 1 is missing in the chart,
+	// The bill is 20,000 tokens at $0.30 plus 12,000 tokens at $3.75, each per million. The chart leaves out request 1,
 	// because it has no usage and is no bust.
 	if c := got.Timeline; c == nil || c.Requests != 2 || c.Busts != 2 || c.Bill != "$0.051" || c.HitRate != "62.5%" || len(c.Markers) != 2 || len(c.Cache.Curves) != 3 || len(c.Costs.Curves) != 1 || got.Model != "anthropic/claude" {
 		t.Errorf("the chart is %+v", c)
@@ -180,7 +181,8 @@ func TestABustIsShownPieceByPiece(t *testing.T) {
 	}
 }
 
-// The bug: after the user had gone back in a session, a range of messages began after its end.
+// The bug: after the user had gone back in a session, the page showed a range of messages whose start was after its
+// end.
 func TestRangesAfterASessionWentBack(t *testing.T) {
 	removals := map[int][]store.RemovalRow{}
 	for pass, through := range map[int]int{10: 80, 30: 60, 40: 75} {
@@ -194,8 +196,8 @@ func TestRangesAfterASessionWentBack(t *testing.T) {
 	}
 }
 
-// The bug: after the user had gone back, the page showed "139k → 19.1k". The 139k was the size of all messages without
-// summaries, a prompt that was never sent.
+// The bug: after the user had gone back in a session, the page showed the size "139k → 19.1k". But 139k was the size of
+// all messages without any summaries, and such a prompt was never sent.
 func TestGoingBackShowsNoImpossibleSize(t *testing.T) {
 	row := store.PassRow{Pass: 2, Bust: true, Cause: "head-reverted", BustCause: "transcript-changed", SizeTokens: 139_000, Price: schema.BustPrice{Resent: 17_000, Removed: 119_900}}
 	if b := newBust(2, row, models.LimitsRow{}, nil, nil, nil); b.Size != "19.1k tokens" || strings.Contains(fmt.Sprint(b.Facts), "removes") {

@@ -16,7 +16,8 @@ import (
 type settingsPage struct {
 	Settings []config.Setting `json:"settings"`
 	Warnings []string         `json:"warnings"`
-	// Directories are the directories of all sessions. A person may choose one of them, or only the user's own file.
+	// Directories are the directories of all sessions. The person can choose one of them. If none is chosen, the page
+	// shows only the user's own file.
 	Directories []string `json:"directories"`
 }
 
@@ -44,7 +45,8 @@ func (p *pages) settings(r *http.Request) (settingsPage, error) {
 // harnesses are the names of the harnesses that have settings.
 var harnesses = map[schema.Harness]string{schema.HarnessOpenCode: "OpenCode", schema.HarnessOpenCode2: "OpenCode", schema.HarnessPi: "Pi"}
 
-// harness and directory come from the page, so place checks them.
+// place turns the harness and the directory from the page into options for package config. The page may send anything,
+// so place checks both first.
 func (p *pages) place(r *http.Request, harness, directory string) (config.Options, error) {
 	o := config.Options{Harness: schema.Harness(harness), Directory: directory}
 	if harnesses[o.Harness] == "" {
@@ -62,7 +64,8 @@ type settingChange struct {
 	Directory string  `json:"directory"` // selects which effects are shown; the file of a project is never written
 	Key       string  `json:"key"`
 	Value     *string `json:"value"` // JSON; without it, the key is removed
-	// Seen is the version of the file that the person has seen. If it is empty, changeSetting writes nothing.
+	// Seen is the version of the file that the person has looked at. If Seen is empty, changeSetting only shows what
+	// would change, and writes nothing.
 	Seen string `json:"seen"`
 }
 

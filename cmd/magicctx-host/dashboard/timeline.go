@@ -9,9 +9,9 @@ import (
 	"github.com/magicctx/magicctx-host/store/models"
 )
 
-// timelineOf uses today's prices of the session's model. If no request has a usage, it returns nil. The journal does
-// not contain the sizes of answers, so the bill includes only the prompts. base is the size of system prompt and tools
-// in tokens. If base is 0, the size is unknown.
+// timelineOf draws the requests of a session. The bill uses today's prices of the session's model. It includes only the
+// prompts, because the journal does not contain the sizes of the answers. base is the size of the system prompt and the
+// tools in tokens, or 0 if it is unknown. If no request has a usage, timelineOf returns nil.
 func timelineOf(journal []store.PassRow, prices models.LimitsRow, base int) *page.Timeline {
 	var passes []*replay.Pass
 	isKnown := false
@@ -42,8 +42,8 @@ func billOf(u store.Usage, prices models.LimitsRow) float64 {
 	return promptcache.Bill(tokensOf(u), schema.Price{Fresh: prices.PriceFresh, Write: prices.PriceWrite, Read: prices.PriceRead})
 }
 
-// sourcesOf splits the prompt of a request by source, for example memories and tool results. The host only estimates
-// the sizes, so sourcesOf scales them until their sum is the provider's count of the prompt.
+// sourcesOf splits the prompt of a request into its sources, for example memories and tool results. The host only
+// estimates the sizes of the sources, so sourcesOf scales them until they add up to the provider's count of the prompt.
 func sourcesOf(row store.PassRow, base int) replay.Sources {
 	head := row.BaselineTokens + row.DeltaTokens
 	memories := min(row.MemoryTokens, head)

@@ -18,7 +18,7 @@ const config = JSON.parse(readFileSync(join(process.env.XDG_CONFIG_HOME!, "openc
 const { models, settings } = config.providers.mock
 const store = new Store(join(process.env.XDG_DATA_HOME!, "opencode", "opencode.db"))
 
-/** The pause before a request is sent again, in ms. The real OpenCode waits at least 2 s. */
+/** The pause before a failed request is sent again, in ms. The real OpenCode waits at least 2 s. */
 const retryMS = 20
 
 type Hook = (event: any) => Promise<void>
@@ -147,7 +147,10 @@ class Run {
   private stop = new AbortController()
   private isRunning = false
   idle: Promise<void> = Promise.resolve()
-  /** baseline: the directory's instructions in the system prompt. instructions: those that the model was last told. */
+  /**
+   * baseline has the directory's instructions as they are in the system prompt. instructions has them as the model last
+   * got them.
+   */
   private baseline: string | undefined
   private instructions = ""
 
@@ -432,7 +435,10 @@ const actions: Record<string, (session: Session, input: any) => unknown> = {
   synthetic: ({ id }, { text }) => store.put(id, { id: newID("msg"), type: "synthetic", time: { created: Date.now() }, text }),
 }
 
-/** Waits until the session is idle. At the end of a turn, the next turn may begin, so settled checks again. */
+/**
+ * Waits until the session is idle. When a turn ends, the next one may begin at once, so settled checks again after the
+ * wait.
+ */
 async function settled(id: string): Promise<void> {
   const { idle } = runs.of(id)
   await idle

@@ -16,12 +16,12 @@ import (
 type bustRow struct {
 	Index, Pass  int
 	Cause, Class string
-	// Taken says how much the bust removed, and Result whether it paid off. Paid decides the colour of Result.
+	// Taken says how much the bust removed. Result says whether it paid off, and Paid decides the colour of this text.
 	Taken, Result string
 	Paid          bool
 	Facts         []fact
 	Units         []unitRow
-	// More counts the units without a row, and MoreTokens their tokens.
+	// More counts the units that have no row of their own, and MoreTokens is their size in tokens.
 	More, MoreTokens int
 }
 
@@ -53,7 +53,7 @@ func newBustRow(passes []*replay.Pass, index int, cause, class string, o replay.
 	return row
 }
 
-// takenOf says what a bust removed: units, and messages that a summary in the head replaces.
+// takenOf describes what a bust removed: units, and messages that the head replaces with a summary.
 func takenOf(passes []*replay.Pass, index int, o replay.Outcome) string {
 	var parts []string
 	if n := unitsOf(passes[index].Taken); n > 0 {

@@ -15,7 +15,7 @@ import (
 // More lines for busts would hide the plot.
 const maxBustLines = 40
 
-// The plot is wide enough for this number of bust markers.
+// markerSlots is the number of bust markers for which the plot is wide enough.
 const markerSlots = 120
 
 type sessionView struct {
@@ -23,8 +23,8 @@ type sessionView struct {
 	Passes, Busts       int
 	Findings            int
 	HitRate             string
-	// Bill and PlainBill are the costs of the prompts with and without magicctx. Cost includes the historian's runs, Total
-	// is Cost as a text, and Against compares the bills.
+	// Bill and PlainBill are the costs of the prompts with and without magicctx, and Against compares the two. Cost
+	// adds the historian's runs to the bill. Total is Cost as a text.
 	Bill, PlainBill, Total, Against string
 	Cost                            float64
 	LastPrompt                      int
@@ -61,7 +61,7 @@ type sessionView struct {
 	Data      passData
 }
 
-// A refusal marks the first unmodified prompt that the provider would refuse.
+// A refusal marks the first prompt that the provider would have refused if the session had run without magicctx.
 type refusal struct {
 	// At is the place of the mark from the left. Window is the place of the window's line from the top.
 	At, Window float64
@@ -153,7 +153,8 @@ func (v *sessionView) addHistory(passes []*replay.Pass) {
 	}
 }
 
-// If the window is far above the prompts, its line would flatten the curves, so a text mentions it instead.
+// scale returns the size at the top of the plot. If the window is far larger than the prompts, a line for it would
+// flatten the curves. So a text mentions the window instead.
 func scale(passes []*replay.Pass) (float64, []limit) {
 	full, last := 1, passes[len(passes)-1]
 	for _, p := range passes {
@@ -279,8 +280,8 @@ func headline(p *replay.Pass) string {
 	return line
 }
 
-// passData holds the passes for the script of the page. One array per field is shorter than one object per
-// pass. Values are in the order of contextSeries, then of cacheSeries.
+// passData holds the passes for the page's script. It has one array for each field, because that is shorter than one
+// object for each pass. Values holds the series of contextSeries first, then the series of cacheSeries.
 type passData struct {
 	Width  int      `json:"width"` // the number of passes for which the plot has columns
 	Pass   []int    `json:"pass"`

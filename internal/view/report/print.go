@@ -14,7 +14,7 @@ import (
 )
 
 type Options struct {
-	// Without All, a series of uneventful passes is one line.
+	// If All is false, a series of uneventful passes takes only one line.
 	All   bool
 	Color bool
 }
@@ -66,7 +66,8 @@ type printer struct {
 	spanWidth, causeWidth int
 }
 
-// missing comes first, because the rest of the report is less reliable without the missing parts.
+// missing prints what is missing in the trace. It comes first, because the missing parts make the rest of the report
+// less reliable.
 func (p *printer) missing(all []string) {
 	if len(all) == 0 {
 		return

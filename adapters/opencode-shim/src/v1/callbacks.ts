@@ -7,7 +7,7 @@ export function handlers(client: Client): Handlers {
 
   return {
     async [Method.ModelLimits]({ model }) {
-      // OpenCode has no call for one model, so the whole catalogue is stored.
+      // OpenCode has no call for a single model, so the shim reads the whole catalogue once and keeps it.
       providers ??= data(client.config.providers()).then((catalogue) => catalogue.providers)
       try {
         return modelLimits(await providers, model.provider, model.id)
@@ -32,8 +32,8 @@ export async function store(client: Client, sessions: Sessions, session: string,
   const send = async () => {
     const { agent, model } = sessions.lastConversation(session)
     const body: PromptBody = { noReply: true, parts: [{ type: "text", text, ignored: true }] }
-    // OpenCode stores the text as a user message, and the newest user message decides agent and model of the next turn.
-    // So the text gets the agent and the model of the last prompt.
+    // OpenCode stores the text as a user message, and takes the agent and the model of the next turn from the newest
+    // user message. So the text gets the agent and the model of the last prompt.
     if (agent) body.agent = agent
     if (model) {
       body.model = { providerID: model.providerID, modelID: model.modelID }
@@ -41,14 +41,17 @@ export async function store(client: Client, sessions: Sessions, session: string,
     }
     await sessions.store(session, text, async () => void (await data(client.session.prompt({ path: { id: session }, body }))))
   }
-  // OpenCode makes a title only while a session has exactly one user message. The text would be a second one, so
-  // nothing is stored before the title exists.
+  // OpenCode makes a title only while the session has exactly one user message. The text would be a second one, so it
+  // must not be stored before the title exists.
   await sessions.whenIdle(session, async () => {}, signal)
   if (await sessions.isUntitled(session)) throw new Error("OpenCode has not made a title for the session yet")
   await sessions.whenIdle(session, send, signal)
 }
 
-/** Returns the data of a response, or throws its error: the client resolves even if the request failed. */
+/**
+ * Returns the data of a response, or throws its error. This is necessary because the client resolves even if the
+ * request has failed.
+ */
 export async function data<T>(response: Promise<{ data?: T; error?: unknown }>): Promise<T> {
   const { data, error } = await response
   if (error !== undefined) throw error instanceof Error ? error : asError(JSON.stringify(error))

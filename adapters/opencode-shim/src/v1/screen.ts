@@ -8,10 +8,13 @@ import type { Screen } from "./opencode.ts"
 declare const shimVersion: string // defined by the bundler
 
 const harness = "opencode"
-/** This position is between OpenCode's sections about the context and about the language servers. */
+/** Places the panel in OpenCode's sidebar, between the sections about the context and about the language servers. */
 const order = 150
 const followMS = 2_000
-/** On a wider terminal, OpenCode shows its sidebar, and the panel in it. */
+/**
+ * Whether the prompt's line has room for the long text. On a wider terminal, OpenCode shows its sidebar with the panel,
+ * so a short text is enough.
+ */
 const hasRoom = (columns: number) => columns >= 112 && columns <= 120
 
 const commands = [
@@ -21,7 +24,7 @@ const commands = [
   { name: "ctx-wrapup", title: "Summarise all but the newest turns" },
 ]
 
-/** The half for the screen of OpenCode 1 never fails. */
+/** Starts the half of the plugin that runs in the screen of OpenCode 1. It never fails. */
 export async function screen(api: Screen, solid = loadSolid): Promise<void> {
   const giveBack = claimTerminal()
   if (!giveBack) return
@@ -92,7 +95,7 @@ class Half {
       order,
       slots: {
         sidebar_content: shown((session) => panels.sidebar(session)),
-        // The line stands beside the names of agent and model.
+        // OpenCode shows this line beside the names of the agent and the model.
         session_prompt_right: shown((session) => panels.line(session, ({ brief, line }) => (hasRoom(api.renderer.width) ? line.replace("magicctx ", "") : brief))),
       },
     })
@@ -103,7 +106,10 @@ class Half {
     this.lease?.release()
   }
 
-  /** Connects to the host when the first session appears on the screen. Until then, no host is needed. */
+  /**
+   * Follows the session on the screen. It connects to the host when the first session appears, because no host is
+   * needed before.
+   */
   private opened(session: string): void {
     if (session === this.session || !session) return
     this.session = session
@@ -120,7 +126,10 @@ class Half {
     )
   }
 
-  /** A new connection may lead to another host, which does not know the session on the screen. */
+  /**
+   * Called when the connection opens or breaks. A new connection may lead to another host, which does not know yet that
+   * the screen follows this session.
+   */
   private linked(isLinked: boolean): void {
     this.isLinked = isLinked
     if (isLinked) this.follow()

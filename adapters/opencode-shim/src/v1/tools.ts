@@ -3,8 +3,8 @@ import type { Instance } from "./instance.ts"
 import type { Hooks, ToolRegistration } from "./opencode.ts"
 
 /**
- * OpenCode registers the tools once. If a newer host describes its tools differently, the old texts remain, because
- * they are at the start of the cached prefix.
+ * Returns the tools that OpenCode registers. It registers them only once. If a newer host describes its tools
+ * differently, the old descriptions stay, because they are at the start of the cached prefix.
  */
 export function tools(instance: Instance, registered: InitializeResult | undefined): Record<string, ToolRegistration> {
   const map: Record<string, ToolRegistration> = {}
@@ -22,7 +22,10 @@ export function tools(instance: Instance, registered: InitializeResult | undefin
   return map
 }
 
-/** Sets the host's schema for the host's tools. OpenCode's own conversion would make every argument required. */
+/**
+ * Gives the host's tools the schema that the host sent. OpenCode would otherwise make a schema of its own, in which
+ * every argument is required.
+ */
 export function definition(registered: InitializeResult | undefined): NonNullable<Hooks["tool.definition"]> {
   const ours = new Map(registered?.tools.map((tool) => [tool.name, tool]))
   return async ({ toolID }, output) => {

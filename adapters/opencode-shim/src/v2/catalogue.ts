@@ -12,7 +12,7 @@ export class Catalogue {
     this.ctx = ctx
   }
 
-  /** The result is undefined if OpenCode does not list the model. */
+  /** Finds a model in OpenCode's catalogue. Returns undefined if OpenCode does not list the model. */
   async model({ providerID, id }: ModelRef): Promise<CatalogueModel | undefined> {
     const models = this.ctx.model ?? this.ctx.catalog?.model
     return listOf(await models?.list()).find((model) => model.providerID === providerID && model.id === id)
@@ -23,7 +23,7 @@ export class Catalogue {
     if (!model) return {}
     const { limit } = model
     const limits: ModelLimits = { contextTokens: limit?.context ?? 0, inputTokens: limit?.input ?? 0, outputTokens: limit?.output ?? 0 }
-    // Entries with a tier are the prices of long prompts.
+    // A price with a tier applies only to long prompts, so the usual price is the one without a tier.
     const cost = model.cost?.find(({ tier }) => tier === undefined)
     if (cost) limits.price = { fresh: cost.input ?? 0, write: cost.cache?.write ?? 0, read: cost.cache?.read ?? 0, output: cost.output ?? 0 }
     const name = (model.package ?? (await this.provider(ref.providerID))?.package)?.replace(/^[a-z]+:/, "")

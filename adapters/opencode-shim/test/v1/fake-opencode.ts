@@ -7,7 +7,8 @@ import type { InitializeResult } from "@magicctx/shim-core"
 import type { Hooks, Message, PluginInput, PromptBody, Provider, SessionInfo } from "../../src/v1/opencode.ts"
 import { server } from "../../src/v1/plugin.ts"
 
-// The plugin stores files between its starts. Tests must not write them into the user's own directory.
+// The plugin stores files that it reads at its next start. Tests must not write these files into the user's own
+// directory.
 process.env.XDG_STATE_HOME = mkdtempSync(join(tmpdir(), "magicctx-state-"))
 after(() => rmSync(process.env.XDG_STATE_HOME!, { recursive: true, force: true }))
 
@@ -31,7 +32,7 @@ export class FakeOpenCode {
   listed: Array<SessionInfo & { id: string; time: { updated: number } }> = []
   readonly deleted: string[] = []
   readonly aborted: string[] = []
-  /** For each session id, the function that ends the session's turn when the plugin aborts it. */
+  /** Maps the id of a session to the function that ends the session's turn when the plugin aborts it. */
   readonly endOf = new Map<string, () => void>()
   /** Called while a child session is being created. */
   creating: (id: string) => Promise<void> = async () => {}
@@ -93,7 +94,7 @@ export async function load(t: TestContext, answer: Partial<InitializeResult> = {
   return { opencode, hooks, directory, received }
 }
 
-/** Calls the hook that OpenCode calls before a request of the model. */
+/** Calls the hook that OpenCode calls before each request to the model. */
 export async function pass(hooks: Hooks, messages: Message[]): Promise<Message[]> {
   await hooks["experimental.chat.messages.transform"]!({}, { messages })
   return messages

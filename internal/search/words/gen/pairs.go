@@ -13,8 +13,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/terms"
 )
 
-// A pair is two texts that say the same: a heading and its section, or the subject of a commit and its body.
-// They are lists of terms.
+// A pair is two texts with the same meaning: a heading and its section, or the subject of a commit and its body. Each
+// text is a list of terms.
 type pair struct{ short, long []string }
 
 const (

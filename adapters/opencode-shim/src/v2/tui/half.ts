@@ -6,14 +6,17 @@ import { Panels } from "../../tui/panels.ts"
 import { claimTerminal, loadSolid, type Solid } from "../../tui/solid.ts"
 import { dialogsOf, showText, type Stack } from "../../tui/dialogs.ts"
 
-/** After these events of OpenCode, the server's half may have news, or may have started again. */
+/** Events of OpenCode after which the plugin's half in the server may have news, or may have been restarted. */
 const wakers = [`rpc.${definition.id}.news`, "server.connected", "plugin.updated"]
-/** If this version of OpenCode has no dialogs, a toast shows the answer to a command for this time. */
+/** How long a toast shows the answer to a command, in ms. It is used if this version of OpenCode has no dialogs. */
 const answerMS = 60_000
 /** The assumed size of the terminal, if this version of OpenCode does not report it. */
 const usualSize = { width: 80, height: 24 }
 
-/** Starts the half for a terminal of OpenCode 2. It never throws, and leaves out features that this version lacks. */
+/**
+ * Starts the terminal half of the plugin in OpenCode 2. It never throws. If this version lacks a feature, setup leaves
+ * it out.
+ */
 export function setup(ctx: TerminalContext, solid = loadSolid): () => void {
   const giveBack = claimTerminal()
   if (!giveBack) return () => {}
@@ -34,7 +37,7 @@ class Half {
   })
   private calls: RpcCalls | undefined
   private solid: Solid | undefined
-  /** The number of the last notice that was read, by directory. */
+  /** For each directory, the number of the last notice that was read. */
   private readonly seen = new Map<string, number>()
   private readonly stops: Array<() => void> = []
   private hasCommands = false
@@ -120,7 +123,7 @@ class Half {
         if (news && !this.isDisposed) this.show(session, directory, news as News)
       }
     } catch (err) {
-      // The server's half does not run. When it starts, it sends an event, and the terminal asks again.
+      // The server half is not running. When it starts, it sends an event, and the terminal asks again.
       this.log.info("no news", { cause: messageOf(err) })
     } finally {
       this.isAsking = false
@@ -137,7 +140,10 @@ class Half {
     if (commands.length > 0 && !this.hasCommands) this.register(commands)
   }
 
-  /** If a command did not declare arguments, and the user typed some, OpenCode would send the line as a prompt. */
+  /**
+   * Registers the commands. Each one declares arguments, because OpenCode would otherwise send a line with arguments as
+   * a prompt.
+   */
   private register(commands: News["commands"]): void {
     this.hasCommands = true
     const all = commands.map(({ name, description }): KeymapCommand => ({
@@ -171,7 +177,7 @@ class Half {
     }
   }
 
-  /** If this version of OpenCode has no dialogs with choices, the result is undefined. */
+  /** OpenCode's dialogs. Undefined if this version of OpenCode has no dialogs with choices. */
   private get dialogs(): Dialogs | undefined {
     const { solid, stack } = this
     const { dialog } = this.ctx.ui
@@ -187,7 +193,7 @@ class Half {
     })
   }
 
-  /** Returns false if this version of OpenCode has no dialogs. */
+  /** Shows a text in a dialog. Returns false if this version of OpenCode has no dialogs. */
   private dialog(title: string, message: string): boolean {
     const { ctx, solid, stack } = this
     for (const show of [() => showText(stack, solid!, title, message), () => void ctx.ui.dialog!.alert({ title, message }).catch(() => {})]) {
@@ -210,7 +216,7 @@ class Half {
   }
 }
 
-/** OpenCode's RPC throws plain objects. */
+/** Returns the message of an error. OpenCode's RPC throws plain objects, which are not instances of Error. */
 function messageOf(err: unknown): string {
   return (err as { message?: string } | undefined)?.message ?? String(err)
 }
