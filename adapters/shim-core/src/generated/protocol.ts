@@ -590,8 +590,9 @@ export interface InitializeResult {
   /** warnings are problems in the configuration, each a sentence for the user. */
   warnings?: string[]
   /**
-   * hooks lists the optional methods that the shim must call. The shim forwards no other hook. The mandatory
-   * methods (session/transform, session/system, tool/execute, command/execute) are not listed.
+   * hooks lists the optional methods that this host wants the shim to call. The shim calls no other optional
+   * method. The mandatory methods (session/transform, session/system, tool/execute, command/execute) are not
+   * listed.
    */
   hooks: string[]
   tools: ToolDefinition[]
@@ -1193,8 +1194,8 @@ export interface TextCompleteParams {
   session: string
   text: string
   /**
-   * message is the id of the answer that the text belongs to. Sent is the Wire of the answer's request, as in
-   * TransformParams.
+   * message is the id of the answer that the text belongs to. Sent is the token of the wire with which the
+   * request for this answer was sent, as in TransformParams.
    */
   message?: string
   sent?: string
@@ -1358,7 +1359,7 @@ export interface WireMutation {
    * or all patches after a resync.
    */
   edits: Record<string, Patch>
-  /** cleared lists the ids of messages whose patch must be removed. */
+  /** cleared lists the ids of messages whose patches from earlier answers must be removed. */
   cleared?: string[]
   /**
    * wire is an opaque token for the wire of this pass together with its system prompt. After a request with
