@@ -256,8 +256,9 @@ function partsOf(entry: Entry, source: Message, raw: Raw): Part[] {
     if (origin) used.add(origin)
     if (!was) return { id: part.type === "effort" ? source.parts[0]!.id! : `extra-${i}`, type: part.type === "effort" ? "text" : part.type, text: part.text ?? part.effort ?? "" }
     if (part.type === "text") return { ...was, type: "text", text: part.text! }
-    // The result of this call is in a separate entry, so the call itself has no result yet.
+    // If the provider has run the call, its result is a part of this entry.
     if (part.providerExecuted) return part.type === "tool-result" ? [] : was
+    // The result of any other call is in a later entry.
     if (part.type === "tool-call") return { ...was, state: { ...was.state!, input: part.input, ...("output" in was.state! && { output: "" }), ...("error" in was.state! && { error: "" }) } }
     return was
   })

@@ -35,7 +35,7 @@ type logFormat struct {
 
 var logFormats = map[schema.Harness]*logFormat{transcript.ClaudeCode: &claudeLog, transcript.Codex: &codexLog}
 
-// Readable lists the programs whose stored sessions a Reader can read: the harnesses, Claude Code and Codex.
+// Readable lists the programs whose stored sessions a Reader can read: OpenCode, Pi, Claude Code and Codex.
 var Readable = append(slices.Clone(schema.Harnesses), transcript.ClaudeCode, transcript.Codex)
 
 type logHead struct {
