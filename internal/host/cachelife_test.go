@@ -253,7 +253,7 @@ func TestMissesThatProveNothing(t *testing.T) {
 		c := start(t)
 		for i := range 4 {
 			c.wait(4 * time.Minute)
-			c.drop(fmt.Sprintf("call-%d", i), fmt.Sprint(2*c.turns-1))
+			c.drop(fmt.Sprintf("call-%d", i), fmt.Sprint(2*i+1))
 			c.flush()
 			if c.turn(0); !c.journal()[len(c.journal())-1].Bust {
 				t.Fatal("no bust")

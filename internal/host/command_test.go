@@ -34,6 +34,9 @@ func TestFlushDescribesTheNextBust(t *testing.T) {
 	if got := h.command("ctx-flush"); got != "There is nothing to free now. Old content that the model has not marked goes when the prompt has grown." {
 		t.Errorf("before any drop: %s", got)
 	}
+	if m := h.pass(); m.Verdict != schema.Steady {
+		t.Errorf("the pass after it is %s (%s), although there was nothing to free", m.Verdict, m.Cause)
+	}
 	h.limits.Price = schema.Price{Fresh: 1000, Write: 1250, Read: 100}
 	h.restart()
 	h.pass()

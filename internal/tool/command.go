@@ -59,24 +59,29 @@ func (t *Tools) flush(ctx context.Context, c client.Client, key store.Key, direc
 		return none, err
 	}
 	defer s.Unlock()
-	if err := t.Store.RequestFlush(ctx, key, t.Clock.Now()); err != nil {
+	wasAsked := s.Row.ExplicitFlush
+	s.Row.ExplicitFlush = true // for the forecast
+	text, isEmpty := "The next request applies the waiting drops. How much that frees is not known: no request of this session has reached the host since it started.", false
+	if s.Pipe != nil {
+		text, isEmpty = t.forecastFlush(ctx, c, s, directory)
+	}
+	// A bust that changes nothing would only cost money.
+	if isEmpty {
+		s.Row.ExplicitFlush = wasAsked
+	} else if err := t.Store.RequestFlush(ctx, key, t.Clock.Now()); err != nil {
+		s.Row.ExplicitFlush = wasAsked
 		t.Guard.Wrote(err)
 		return none, err
 	}
-	s.Row.ExplicitFlush = true
 	t.Statuses.Publish(key)
-	text := "The next request applies the waiting drops. How much that frees is not known: no request of this session has reached the host since it started."
-	if s.Pipe != nil {
-		text = t.forecastFlush(ctx, c, s, directory)
-	}
 	return schema.CommandExecuteResult{Title: "magicctx", Variant: "success", Message: text}, nil
 }
 
 // forecastFlush describes the bust that would come now. It stores nothing.
-func (t *Tools) forecastFlush(ctx context.Context, c client.Client, s *session.Session, directory string) string {
+func (t *Tools) forecastFlush(ctx context.Context, c client.Client, s *session.Session, directory string) (text string, isEmpty bool) {
 	ps, err := t.Passes.Forecast(ctx, c, s, directory)
 	if err != nil {
-		return "The next request applies the waiting drops." // the caller has gone, so the text does not matter
+		return "The next request applies the waiting drops.", false // the caller has gone, so the text does not matter
 	}
 	d, state := ps.Decision, s.Pipe.State
 	back, away := 0, 0 // the pieces that the user keeps, and that are not in the prompt
@@ -111,9 +116,10 @@ func (t *Tools) forecastFlush(ctx context.Context, c client.Client, s *session.S
 	if n := len(acts); n > 0 {
 		texts = append(texts, "The next request "+strings.TrimPrefix(strings.Join(acts[:n-1], ", ")+" and "+acts[n-1], " and ")+".")
 	}
+	isEmpty = len(texts) == 0
 	waiting := len(state.Queue()) - len(d.Drained)
 	switch {
-	case len(texts) > 0:
+	case !isEmpty:
 		texts = append(texts, t.costOfBust(ctx, s.Pipe.Model(), d))
 	case waiting+away == 0:
 		texts = append(texts, nothingToFree+t.History.WrapUpHint(ctx, ps))
@@ -129,7 +135,7 @@ func (t *Tools) forecastFlush(ctx context.Context, c client.Client, s *session.S
 	if away > 0 {
 		texts = append(texts, fmt.Sprintf("Not back yet, because there is no room: %s that you keep.", format.Count(away, "piece")))
 	}
-	return strings.Join(texts, " ")
+	return strings.Join(texts, " "), isEmpty
 }
 
 const nothingToFree = "There is nothing to free now. Old content that the model has not marked goes when the prompt has grown."

@@ -311,7 +311,7 @@ func (t *Tools) takenPage(ctx context.Context, key store.Key, rest string) (sche
 		return schema.CommandExecuteResult{}, err
 	}
 	if lost > 0 {
-		lines = append(lines, fmt.Sprintf("Not listed: %s of messages that are summarised or undone. A search shows them word for word.", format.Count(lost, "piece")))
+		lines = append(lines, fmt.Sprintf("Not listed: %s of messages that are summarised or undone. With a summary, you can read its messages word for word.", format.Count(lost, "piece")))
 	}
 	var choices []schema.Choice
 	listed, kept := len(offered)+len(st.KeptUnits), maxChoices

@@ -74,14 +74,22 @@ func Pieces(st schema.SessionStatus, columns int) (lines []string) {
 const screenPieces = 50
 
 // Piece describes a piece in at most the given columns, for example "§6§ read main.go  1.2k tokens, old tool output". It
-// cuts the argument of a call first, so that size and reason stay visible.
+// cuts the argument of a call first, so that size and reason stay visible, and cuts a path at its start.
 func Piece(u schema.DroppedUnit, columns int) string {
 	text := fmt.Sprintf("  %s tokens", format.Tokens(u.Tokens))
 	if u.Rule != "" {
 		text += ", " + RuleName(u.Rule)
 	}
-	name := format.Piece(u.Tag, cmp.Or(u.Tool, u.Kind), u.About)
-	return format.Cut(format.Cut(name, max(columns-format.Columns(text), leastName))+text, columns)
+	room := max(columns-format.Columns(text), leastName)
+	name := format.Cut(format.Piece(u.Tag, cmp.Or(u.Tool, u.Kind), ""), room)
+	if about := format.Clean(u.About); about != "" {
+		cut := format.Cut
+		if isPath := !strings.Contains(about, " "); isPath {
+			cut = format.CutStart
+		}
+		name += " " + cut(about, room-format.Columns(name)-1)
+	}
+	return format.Cut(name+text, columns)
 }
 
 const leastName = 20

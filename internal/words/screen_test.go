@@ -64,7 +64,7 @@ func TestScreenFitsEachWidth(t *testing.T) {
 // the reason.
 func TestPieceKeepsSizeAndReasonBesideALongArgument(t *testing.T) {
 	u := schema.DroppedUnit{Tag: 17, Tool: "read", About: "src/internal/very/deep/in/the/tree/of/the/project/main.go", Tokens: 2900, Rule: "duplicate calls"}
-	if got, want := Piece(u, 49), "§17§ read src/intern…  2.9k tokens, repeated call"; got != want {
+	if got, want := Piece(u, 49), "§17§ read …ct/main.go  2.9k tokens, repeated call"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
