@@ -109,7 +109,10 @@ func testBadHistorians(t *testing.T, h schema.Harness) {
 	needs(t, h)
 	t.Parallel()
 	w := newWorldOf(t, h, suite.Root(t), logFiles())
-	a := w.launch(w.withHistorian())
+	o := w.withHistorian()
+	// All sessions of this test are on one day. The historians that fail and repeat use up a usual day's budget.
+	w.configure(`{"historian": {"disable": false}, "budget": {"money": 100, "historian": {"at_least": 100, "at_most": 100}}}`)
+	a := w.launch(o)
 	played := map[string]*talk{}
 	for _, bad := range badHistorians {
 		if !bad.dependsOnHarness && !suite.All() {

@@ -89,7 +89,7 @@ func TestReportComparesBills(t *testing.T) {
 		"- of it the historian $0 $2.02",
 		"magicctx's journal: 8 × pressure",
 		"magicctx's journal: 1 × rent",
-		"read again after magicctx had removed it: 400 of 100k removed tokens (0.4%), for less than $0.01: old tool output (threshold) 400 of 40k",
+		"read again after magicctx had removed it: 400 of 100k removed tokens (0.4%), for less than $0.01: old tool output (getting full) 400 of 40k",
 		"missed: the hit rate of 25.0% is below 94.0%",
 		"missed: the bill is 1.170 times OpenCode's, more than 1.10",
 	} {
