@@ -65,7 +65,8 @@ func (p *provider) revert(n int) {
 	p.w.changed = true
 }
 
-// forget makes the host lose its database. A copy of a session without the original's edits looks the same to the host.
+// forget makes the host lose its database, so the host knows no edits. This also simulates a copied session that did
+// not get the edits of its original.
 func (p *provider) forget() {
 	p.w.store = stored{}
 	p.w.restart()

@@ -337,8 +337,8 @@ func TestRevertedHeadIsHiddenThoughNothingCanBeStored(t *testing.T) {
 	}
 }
 
-// After a compaction that keeps turns, the array has the summary before these older turns. The host numbers messages by
-// time, as the harness's store does.
+// A compaction by the harness may keep the newest turns. The array then contains the new summary first, and the older
+// turns after it. The host must number these messages by their times, as the harness's store does.
 func TestKeptTurnsAreNumberedByTheirTime(t *testing.T) {
 	w := newWorld(t, true, 1)
 	at := func(id, role string, created int64, text string) mjson.Value {

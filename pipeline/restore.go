@@ -12,8 +12,8 @@ import (
 // returning holds the units that a bust brings back: kept units, and words of the prompt that the model must answer.
 type returning struct {
 	tags []int
-	// tokens is the growth of the wire, in the host's count. ofMeasured is the part of this growth in messages that the
-	// newest usage already counts. first is the index of the first message that changes.
+	// tokens is the growth of the wire, in the host's count. ofMeasured is the growth of only those messages that were
+	// in the prompt of the newest usage. first is the index of the first message that changes.
 	tokens, ofMeasured, first int
 }
 

@@ -42,7 +42,8 @@ func (p *prefix) add(next piece, says string) {
 	}
 }
 
-// soFar returns a copy that later pieces do not change. It contains no texts, so that requests can be freed.
+// soFar returns a copy that later pieces do not change. The copy leaves out the texts of the pieces. Otherwise, it
+// would keep the whole requests in memory.
 func (p *prefix) soFar() prefix {
 	c := *p
 	c.pieces, c.chain, c.spoken, c.says = slices.Clip(c.pieces), slices.Clip(c.chain), slices.Clip(c.spoken), nil

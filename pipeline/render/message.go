@@ -165,10 +165,9 @@ func (r *messageRenderer) contents() {
 		return
 	}
 	if lostArc && !r.keeps(transcript.Tool) && (r.Profile.ForgetsReasoning || !r.keeps(transcript.Text)) {
-		// When the last call of a message is removed, its reasoning is removed, too: providers reject thinking without
-		// the call after it, and signed thinking must be left out whole. One exception: if a text stays and the
-		// provider requires the reasoning of earlier turns (ForgetsReasoning is false), the reasoning stays with the
-		// text.
+		// The message has lost its last call, so its reasoning must be removed, too. Providers reject thinking whose
+		// call is missing, and signed thinking can only be removed as a whole. But if a text stays, and the provider
+		// needs the reasoning of earlier turns (ForgetsReasoning is false), the reasoning stays with the text.
 		r.removeReasoning(func(*transcript.Part) bool { return true })
 	}
 	if lostArc && !r.Profile.ForgetsReasoning {
@@ -176,8 +175,9 @@ func (r *messageRenderer) contents() {
 	}
 }
 
-// leave removes the whole message. It also removes hidden texts and reasoning. They may be hidden because they are
-// empty, and the harness sends empty ones to some providers, which would refuse the request.
+// leave removes the whole message. It also removes hidden texts and hidden reasoning, because a part may be hidden only
+// because it is empty. The harness sends empty parts to some providers. If such a part were left, the provider would
+// refuse the request.
 func (r *messageRenderer) leave() {
 	for i := range r.m.Parts {
 		p := &r.m.Parts[i]

@@ -129,8 +129,8 @@ func tsType(s *jsonschema.Schema) (string, error) {
 	return "", fmt.Errorf("no TypeScript for a schema of type %q", s.Type)
 }
 
-// A methodTable is a TypeScript interface that binds the names of methods to
-// their types. value is the name of a constant of that type in the goldens.
+// A methodTable is a TypeScript interface that binds the names of methods to their types. The golden files need a value
+// of this type, too: a constant with the name in `value`.
 type methodTable struct {
 	name, value, comment string
 	caller               schema.Caller
