@@ -33,8 +33,8 @@ import (
 // Waiting manages the files with units that could not be stored.
 type Waiting struct {
 	db *database.DB
-	// The keys of `has` are the sessions that have a file. Usually there are few or none, and a pass need not look at
-	// the disk.
+	// The keys of `has` are the sessions that have a file. A pass of any other session does not have to look at the
+	// disk. Usually, no session has a file.
 	has sync.Map
 }
 

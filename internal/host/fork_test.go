@@ -84,7 +84,8 @@ func (f *sideSession) user(id, text string) {
 	f.h.messages = before
 }
 
-// The shim has no earlier array of the session, so it sends the whole array.
+// pass runs a pass of the side session. It always sends the whole array, like a shim that sees the session for the
+// first time.
 func (f *sideSession) pass() schema.WireMutation {
 	f.h.t.Helper()
 	m, err := f.transform("")

@@ -52,8 +52,8 @@ type Harness struct {
 	npmSpec func(name string) string
 
 	// compactionSwitch is the key below "compaction" that switches the harness's own compaction on and off, for example
-	// "auto". switchesOff lists the keys that an installation sets to false. It is empty if the plugin can prevent
-	// compactions itself.
+	// "auto". switchesOff lists the keys that an installation sets to false. If the plugin itself can prevent
+	// compactions, switchesOff is empty.
 	compactionSwitch string
 	switchesOff      []string
 

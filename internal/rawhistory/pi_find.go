@@ -92,8 +92,8 @@ func piProject(directory string) string {
 }
 
 // projectsIn returns the directories that may contain the file of a session. The directory of the session's own project
-// comes first. dir itself is also among them, because the files may be directly in dir if the user has chosen this
-// session directory.
+// comes first. The result also contains dir itself: if the user has set a session directory, Pi may write the files
+// directly into it.
 func projectsIn(dir, project string) ([]string, error) {
 	found, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -56,9 +56,9 @@ type Session struct {
 	// IsUnstored means that the newest pass could not be stored, because the database was busy. The journal then has no
 	// line for the request of this pass.
 	IsUnstored bool
-	// The harness asks for one system prompt per request. SystemOf is the number of the stored pass for whose request
-	// it has already asked, or 0 if unknown. If the harness asks again before another pass is stored, the pass of the
-	// second request was lost.
+	// SystemOf is the number of the newest stored pass at the time when the harness last asked for a system prompt, or
+	// 0 if unknown. The harness asks once per request. So if it asks again and no further pass has been stored, the
+	// pass of the second request was lost.
 	SystemOf int
 	// AnsweredAt is when the harness last reported an answer, in Unix ms.
 	AnsweredAt int64

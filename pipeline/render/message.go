@@ -26,7 +26,8 @@ type Frame struct {
 	Fused bool
 	// KeepsCall means that the message must have a call. If all its calls are dropped, the last one becomes a skeleton.
 	KeepsCall bool
-	// KeepsText means that the message must be sent even if it is a shell or an empty answer, with a text in its place.
+	// KeepsText means that the provider must get a message here. If the message is a shell or an empty answer, a short
+	// text takes its place.
 	KeepsText bool
 	// Marked means that the message belongs to the host's compaction marker: it is the marker's summary, or the prompt
 	// before that summary. The marker's parts are only for the harness, so they are not sent.
