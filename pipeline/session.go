@@ -157,8 +157,8 @@ type header struct {
 	key                string
 	role               transcript.Role
 	created, completed int64
-	// asked is the model that the newest user message names, up to and including this message. agent is the agent that
-	// the newest message with an agent names.
+	// asked and agent are the newest model and agent that the messages up to and including this one name. Only user
+	// messages count for asked.
 	asked schema.Model
 	agent string
 	// newestSummary is the key of the newest summary by the harness, up to this message.

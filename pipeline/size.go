@@ -272,8 +272,8 @@ func (s *content) grown() Gauge {
 	return last
 }
 
-// The ratio of two small counts, for example 3 and 5 tokens, may be pure chance. So the host uses a ratio only if the
-// counts reach leastCount tokens.
+// The ratio of two small counts, for example 3 and 5 tokens, may be pure chance. So the host does not trust a ratio of
+// counts below leastCount tokens.
 const leastCount = 100
 
 func (e *entry) isMeasured() bool {

@@ -16,7 +16,7 @@ type experience[T comparable] struct {
 	known    map[schema.Model]T
 }
 
-// The method returns the facts about a model. If the cache has none, it calls `read`, and caches the result unless
+// The method `of` returns the facts about a model. If the cache has none, it calls `read`, and caches the result unless
 // `read` fails.
 func (e *experience[T]) of(m schema.Model, read func() (T, error)) (T, error) {
 	e.mu.Lock()

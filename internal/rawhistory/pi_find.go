@@ -86,7 +86,8 @@ func (r Reader) expandHome(path string) string {
 	return filepath.Join(r.home(), rest)
 }
 
-// The directory's name is, for example, "--home-user-project--" for /home/user/project.
+// piProject returns the name of the directory that holds a project's sessions, for example "--home-user-project--" for
+// /home/user/project.
 func piProject(directory string) string {
 	return "--" + strings.NewReplacer("/", "-", `\`, "-", ":", "-").Replace(strings.TrimLeft(directory, `/\`)) + "--"
 }
