@@ -154,8 +154,8 @@ func (p *place) free() {
 	}
 }
 
-// whileWaiting calls `wait`, which waits for an answer of the harness. Until then, another call may use the place of
-// ctx's call. Otherwise, a harness that does not answer could block the calls of all clients.
+// whileWaiting calls `wait`, which waits for an answer of the harness. In the meantime, the call of ctx gives up its
+// place, so that another call can run. Otherwise, a harness that does not answer could block the calls of all clients.
 func whileWaiting(ctx context.Context, wait func() error) error {
 	if p, ok := ctx.Value(placeKey{}).(*place); ok {
 		p.pause()

@@ -173,7 +173,7 @@ func foreignPlugin(ctx context.Context, place install.Place) (string, error) {
 	return install.ForeignPlugin(ctx, place, shim)
 }
 
-// restoreCompaction switches the harness's own compaction on again, which an installation has switched off.
+// restoreCompaction switches the harness's own compaction on again if an installation of magicctx has switched it off.
 func restoreCompaction(ctx context.Context, places []install.Place) error {
 	restored := false
 	for _, place := range places {

@@ -60,7 +60,7 @@ type thinking struct {
 	Sent, Valid, Made int
 	// Tainted counts requests with a block that became invalid because the prompt before it changed.
 	Tainted int
-	// Lost counts valid blocks that a request left out without being a bust.
+	// Lost counts the valid blocks that a request left out although the request was not a bust.
 	Lost int
 
 	made int // the number of blocks in the answers so far

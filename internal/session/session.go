@@ -46,8 +46,8 @@ type Session struct {
 	// Inherited is the state that a fork takes over from its original. When it is stored, it becomes nil.
 	Inherited *inherited
 	Chronicle Chronicle
-	// gap is nil as long as the array itself shows which messages no compartment covers. Otherwise, the harness has
-	// removed such messages from the array, and gap describes them.
+	// gap describes the messages that no compartment covers although the harness has already removed them from the
+	// array. It is nil if there are no such messages. The array itself then shows which messages no compartment covers.
 	gap *gap
 	// states and lasting hold the features' own state for this session (see Slot). When the session is forgotten,
 	// states is discarded, but lasting stays.

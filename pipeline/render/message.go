@@ -294,8 +294,9 @@ func (r *messageRenderer) replace(path string, v json.Value) {
 	r.patch = append(r.patch, schema.PatchOp{Op: "replace", Path: path, Value: v})
 }
 
-// put changes the text at path from raw to lead + body + note. If body is the same as raw, the harness already has it,
-// and the patch contains only lead and note. Otherwise, the answer to a resync would contain all texts of the session.
+// put changes the text at path from raw to lead + body + note. If body is the same as raw, the harness already has this
+// text, so the patch contains only lead and note. If it repeated the text, the answer to a resync would contain all
+// texts of the session.
 func (r *messageRenderer) put(path, raw, lead, body, note string) {
 	if body != raw {
 		r.replace(path, json.Quote(lead+body+note))

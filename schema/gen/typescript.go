@@ -36,9 +36,9 @@ type tsWriter struct{ bytes.Buffer }
 
 func (w *tsWriter) printf(format string, args ...any) { fmt.Fprintf(w, format, args...) }
 
-// constants writes each of the groups Method and Code as one object, so that a
-// reader sees where a name comes from. Every other number becomes a constant
-// with its own name.
+// constants writes the constants of the protocol. The constants of the group Method become members of one object, and
+// those of the group Code members of another, so that a reader sees where a name comes from. Every other number becomes
+// a constant of its own.
 func (w *tsWriter) constants(src source) {
 	for _, group := range []struct{ prefix, comment string }{
 		{"Method", "Method names."},
