@@ -399,8 +399,8 @@ func TestPromptOfPrunedOutputsTeachesNoRatio(t *testing.T) {
 }
 
 // Fixed bug: OpenCode pruned a tool result, but the host continued to count the whole result. When the user then
-// reverted the newest answers, the host estimated 6,540 tokens instead of 3,913. A bust for rent then removed 2,688
-// tokens that were gone.
+// reverted the newest answers, the host estimated 6,540 tokens instead of 3,913. A bust for rent then dropped 2,688
+// tokens that OpenCode had already pruned.
 func TestPrunedResultsAreCountedAsTheyAreSent(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
 		p := newProvider(t, 1000, 1)

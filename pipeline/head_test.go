@@ -361,8 +361,8 @@ func TestKeptTurnsAreNumberedByTheirTime(t *testing.T) {
 	}
 }
 
-// In the array, the request for a compaction precedes the turns that the compaction keeps, although it is newer. If the
-// head covers this request, it must cover the turns, too.
+// In the array, the request for a compaction comes before the turns that the compaction keeps, although these turns are
+// older. If the head covers the request, it must cover the turns, too.
 func TestHeadThatEndsWithACompactionCoversTheTurnsItKept(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.readings.History = &History{}

@@ -17,7 +17,8 @@ type returning struct {
 	tokens, ofMeasured, first int
 }
 
-// withRestored adds kept units to a bust, so that they are sent whole again. They never cause or prevent a bust.
+// withRestored adds kept units to a bust, so that they are sent whole again. A kept unit waits for a bust that happens
+// anyway: it never causes or prevents one.
 func (s *Session) withRestored(d Decision, r Readings, limit int) Decision {
 	if d.Verdict == schema.Steady || r.Overflow || !slices.ContainsFunc(s.State.Units(), s.isAwaited) {
 		return d

@@ -160,7 +160,8 @@ func difference(was, now *prefix, n int) string {
 }
 
 // continues reports whether the piece with the number n belongs to an answer. n counts from 0 and skips thinking.
-// answer contains the answer's texts and the ids of its calls. A text may have got a tag since then.
+// `answer` contains the answer's texts and the ids of its calls. The host may have put a tag before a text since then,
+// so it is enough that the piece contains the text.
 func (p *prefix) continues(n int, answer []string) bool {
 	for i, next := range p.pieces {
 		switch {

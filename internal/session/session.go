@@ -22,7 +22,8 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// Sessions beyond these bounds are evicted. The next transform of an evicted session needs a resync.
+// If the sessions in memory exceed these bounds, Trim evicts some. The next transform of an evicted session needs a
+// resync.
 const (
 	maxResidentSessions = 32
 	maxResidentBytes    = 256 << 20

@@ -31,9 +31,9 @@ type Goal struct {
 	// Fit is the size of the largest request that fits. It is set only if the provider has refused the last request, or
 	// if this request is clearly larger than the window.
 	Fit int
-	// Measured means that the size is known although there was a bust: the provider has reported a usage since then, or
-	// the host counts all prompts itself. If a second pass relied on the usage from before the bust, it would drop the
-	// rest of the tail (bug class A29 in docs/defects.md). In an emergency, Measured is always true.
+	// Measured means that the size can be trusted after a bust: the provider has reported a usage since the bust, or
+	// the host counts all prompts itself. If a pass relied on the usage from before the bust, it would drop the rest of
+	// the tail (bug class A29 in docs/defects.md). In an emergency, Measured is always true.
 	Measured bool
 }
 

@@ -94,7 +94,7 @@ type Scope struct {
 	// such limit.
 	Session int64
 	Through int
-	// Parts are exceptions to this limit: parts of later messages that match nevertheless.
+	// Parts are exceptions to this limit. They match although their messages come after Through.
 	Parts []Part
 	Filter
 }
