@@ -60,7 +60,8 @@ func MessageOf(m *transcript.Message, ordinal, tokens int) Message {
 }
 
 // say adds the text of a part to the message. If the harness wrote the text, say removes the reminders in it. If the
-// user wrote the text, say stores a reminder in it in Others, because the user may have typed this reminder.
+// user wrote the text, say keeps such a reminder, because the user may have typed it. The reminder then goes to Others,
+// and not to Texts.
 func (m *Message) say(p *transcript.Part) {
 	words := "" // of the message's author
 	for _, s := range p.Said() {

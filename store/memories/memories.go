@@ -60,7 +60,7 @@ var visibleSelectSQL string
 var memoryTrimSQL string
 
 // maxMemories limits two groups of memories in a project: those from the historian, and those that models have written.
-// Each group may have maxMemories. This is plenty, because the head shows at most about a hundred memories.
+// Each group may contain maxMemories. This is plenty, because the head shows at most about a hundred memories.
 const maxMemories = 1_000
 
 // Learn turns the facts of a session into memories of its project, and returns the number of new memories. If a memory
