@@ -17,7 +17,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// A download is a new machine: it has the downloaded program, and no configuration.
+// A download is a test world that looks like a new user's machine. It contains the downloaded program, but no
+// configuration of magicctx.
 type download struct {
 	*world
 	program string

@@ -24,8 +24,8 @@ func TestPiRecall(t *testing.T) {
 }
 
 // One session finds out why a build fails. When the same error appears in a second session, the host must add a line
-// that says what helped, after the error's output. Later requests must contain the same line. The first session must
-// get no line.
+// after the error's output. This line says what helped in the first session. Later requests must contain the same line.
+// The first session must get no line.
 func testRecall(t *testing.T, h schema.Harness) {
 	needs(t, h)
 	t.Parallel()

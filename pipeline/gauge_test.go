@@ -65,7 +65,8 @@ func (p *provider) revert(n int) {
 	p.w.changed = true
 }
 
-// forget makes the host lose its database. A copy of a session without the original's edits looks the same to the host.
+// forget makes the host lose its database, so the host knows no edits. This also simulates a copied session that did
+// not get the edits of its original.
 func (p *provider) forget() {
 	p.w.store = stored{}
 	p.w.restart()
@@ -398,8 +399,8 @@ func TestPromptOfPrunedOutputsTeachesNoRatio(t *testing.T) {
 }
 
 // Fixed bug: OpenCode pruned a tool result, but the host continued to count the whole result. When the user then
-// reverted the newest answers, the host estimated 6,540 tokens instead of 3,913. A bust for rent then removed 2,688
-// tokens that were gone.
+// reverted the newest answers, the host estimated 6,540 tokens instead of 3,913. A bust for rent then dropped 2,688
+// tokens that OpenCode had already pruned.
 func TestPrunedResultsAreCountedAsTheyAreSent(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
 		p := newProvider(t, 1000, 1)

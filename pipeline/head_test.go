@@ -337,8 +337,8 @@ func TestRevertedHeadIsHiddenThoughNothingCanBeStored(t *testing.T) {
 	}
 }
 
-// After a compaction that keeps turns, the array has the summary before these older turns. The host numbers messages by
-// time, as the harness's store does.
+// A compaction by the harness may keep the newest turns. The array then contains the new summary first, and the older
+// turns after it. The host must number these messages by their times, as the harness's store does.
 func TestKeptTurnsAreNumberedByTheirTime(t *testing.T) {
 	w := newWorld(t, true, 1)
 	at := func(id, role string, created int64, text string) mjson.Value {
@@ -361,8 +361,8 @@ func TestKeptTurnsAreNumberedByTheirTime(t *testing.T) {
 	}
 }
 
-// In the array, the request for a compaction precedes the turns that the compaction keeps, although it is newer. If the
-// head covers this request, it must cover the turns, too.
+// In the array, the request for a compaction comes before the turns that the compaction keeps, although these turns are
+// older. If the head covers the request, it must cover the turns, too.
 func TestHeadThatEndsWithACompactionCoversTheTurnsItKept(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.readings.History = &History{}

@@ -23,8 +23,8 @@ func (s *memo) sparedOf(i int) spared {
 }
 
 // reviewEnd marks the rendered messages for which sparedOf has another result now, because new messages follow them.
-// For an entry, sparedOf looks no further than the second message after it that ends an answer. So only the last two
-// such messages, and the messages between and after them, can have changed.
+// sparedOf looks at no more than two later messages. Messages that the provider does not see, and answers that it joins
+// with the next one, do not count. So reviewEnd goes back only to the second-to-last message that counts.
 func (s *memo) reviewEnd() {
 	for i, left := s.rendered-1, 2; i >= 0 && left > 0; i-- {
 		e := &s.entries[i]

@@ -7,8 +7,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// AskModel sets the model of the next request. With the zero Model, the messages decide: the user messages of this
-// harness name their model.
+// AskModel sets the model of the next request. If the harness's user messages already name the model, m is the zero
+// Model. Model then takes the model from the messages.
 func (s *memo) AskModel(m schema.Model) { s.askedModel = m }
 
 // Model returns the model of the next request. This is the model set by AskModel. If none is set, it is the model that

@@ -188,7 +188,8 @@ func drawEdits(t *rapid.T, state *frozen.State, sessions ...*Session) []frozen.E
 	return edits
 }
 
-// OpenCode does not send an answer that failed. A placeholder would change the message, but not the request.
+// OpenCode does not send an answer that failed. So the drop of a unit in such an answer must not patch the message: a
+// placeholder would change the message, but the provider would never see it.
 func TestDropDoesNotShowAHiddenMessage(t *testing.T) {
 	w := newWorld(t, true, 1)
 	answer := func(info obj) mjson.Value {

@@ -12,12 +12,13 @@ import (
 // returning holds the units that a bust brings back: kept units, and words of the prompt that the model must answer.
 type returning struct {
 	tags []int
-	// tokens is the growth of the wire, in the host's count. ofMeasured is the part of this growth in messages that the
-	// newest usage already counts. first is the index of the first message that changes.
+	// tokens is the growth of the wire, in the host's count. ofMeasured is the growth of only those messages that were
+	// in the prompt of the newest usage. first is the index of the first message that changes.
 	tokens, ofMeasured, first int
 }
 
-// withRestored adds kept units to a bust, so that they are sent whole again. They never cause or prevent a bust.
+// withRestored adds kept units to a bust, so that they are sent whole again. A kept unit waits for a bust that happens
+// anyway: it never causes or prevents one.
 func (s *Session) withRestored(d Decision, r Readings, limit int) Decision {
 	if d.Verdict == schema.Steady || r.Overflow || !slices.ContainsFunc(s.State.Units(), s.isAwaited) {
 		return d

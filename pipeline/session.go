@@ -157,8 +157,8 @@ type header struct {
 	key                string
 	role               transcript.Role
 	created, completed int64
-	// asked is the model that the newest user message names, up to and including this message. agent is the agent that
-	// the newest message with an agent names.
+	// asked is the model of the newest user message that names one. agent is the agent of the newest message that names
+	// one. Both look only at this message and the messages before it.
 	asked schema.Model
 	agent string
 	// newestSummary is the key of the newest summary by the harness, up to this message.

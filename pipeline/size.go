@@ -272,8 +272,8 @@ func (s *content) grown() Gauge {
 	return last
 }
 
-// The ratio of two small counts may be chance, for example of 3 and 5 tokens. So a ratio means something only from
-// leastCount tokens on.
+// The ratio of two small counts, for example 3 and 5 tokens, may be pure chance. So the host does not trust a ratio of
+// counts below leastCount tokens.
 const leastCount = 100
 
 func (e *entry) isMeasured() bool {

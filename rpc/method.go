@@ -109,7 +109,7 @@ func bind[P, R any](call handler[P, R]) method {
 	return m
 }
 
-// lane returns the session of a call. The call waits in the lane of this session.
+// bindLane binds a method whose calls wait in a lane. `lane` returns the session of a call, and so the lane.
 func bindLane[P, R any](
 	call handler[P, R],
 	lane func(*P) (string, error),
@@ -137,7 +137,8 @@ func bindInLane[P, R any](call handler[P, R], session func(*P) string) method {
 	})
 }
 
-// withMessages is for frames whose attachment has the session's messages. set puts them into the params.
+// withMessages is for methods whose frames carry the session's messages in the attachment. It calls `set` to put these
+// messages into the params.
 func withMessages[P any](m method, set func(*P, json.Value)) method {
 	decode := m.decode
 	m.decode = func(raw json.Value, attachment []byte) (bound, error) {

@@ -150,7 +150,8 @@ func TestTraceKeepsInvalidJSON(t *testing.T) {
 	}
 }
 
-// An oversized body would need its memory several times, because a body is decoded several times.
+// A body is decoded several times, so it needs several times its size in memory. The reader refuses a body that would
+// need too much.
 func TestTraceWithAnOversizedBodyIsRefused(t *testing.T) {
 	for _, c := range []struct {
 		bytes int
@@ -168,7 +169,8 @@ func TestForeignTraceIsRefused(t *testing.T) {
 	}
 }
 
-// The sidebar of OpenCode sends no requests of a session, so its trace could not be replayed.
+// OpenCode's sidebar sends no requests of a session, so nobody could replay a trace of its connection. The recorder
+// therefore writes none.
 func TestViewIsNotRecorded(t *testing.T) {
 	dir := t.TempDir()
 	rec, err := NewRecorder(dir, clock.NewManual(1), newRig(t, nil).server.log)

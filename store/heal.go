@@ -78,7 +78,8 @@ func healCounters(c *sqlite3.Conn, snap *Snapshot) error {
 		snap.Session.Key.Harness, snap.Session.Key.Session, 2*database.MaxCount)
 }
 
-// If a sum were too large, the trigger that increases the sum would fail, and so would each pass.
+// hasNonsenseSums reports whether a sum of the session is impossibly large. The trigger that increases such a sum would
+// fail, so the host could store no pass of the session.
 func hasNonsenseSums(c *sqlite3.Conn, key Key) (found bool, err error) {
 	err = file.Scan(c, `
 		SELECT count(*)

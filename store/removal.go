@@ -27,14 +27,14 @@ type RemovalRow struct {
 // A RereadRow says that the model has read again the content of a removed unit.
 type RereadRow struct {
 	Tag int
-	// Ordinal is the ordinal of the unit's message. It is needed if a summary has removed the unit, and no edit: the
-	// unit then left the wire in the first pass whose head covers the message.
+	// Ordinal is the ordinal of the unit's message. If a summary removed the unit, no edit says in which pass the unit
+	// left the wire. The ordinal then finds this pass: the first one whose head covers the message.
 	Ordinal int
 	Tokens  int
 }
 
-// The query adds a reread to the removal that first removed the content. The removal is given by its pass and its rule.
-// If its pass is too old, the query does nothing.
+// The query adds the tokens of a reread to the removal that first took the content off the wire. It finds this removal
+// by its pass and its rule. If the pass is too old, the query does nothing.
 //
 //go:embed query/reread.sql
 var rereadSQL string

@@ -33,8 +33,8 @@ import (
 // Waiting manages the files with units that could not be stored.
 type Waiting struct {
 	db *database.DB
-	// The keys of `has` are the sessions that have a file. Usually there are few or none, and a pass need not look at
-	// the disk.
+	// The keys of `has` are the sessions that have a file. A pass of any other session does not have to look at the
+	// disk. Usually, no session has a file.
 	has sync.Map
 }
 
@@ -57,8 +57,8 @@ func (s *Waiting) Keep(key Key, units []UnitRow) error {
 	return nil
 }
 
-// of returns the units in the session's file, in the order of their tags. It leaves out the units that are in `stored`,
-// too: the host may have been killed after it had stored them and before it removed the file.
+// of returns the units in the session's file, in the order of their tags. It leaves out units that are also in
+// `stored`. The host may have stored these units, and then have been killed before it removed the file.
 func (s *Waiting) of(key Key, stored []UnitRow) ([]UnitRow, error) {
 	if err := file.CheckFile(s.path(key)); err != nil {
 		return nil, err

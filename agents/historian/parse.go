@@ -160,7 +160,7 @@ func (d *Draft) takeCompartments(answer string) (rest string) {
 // A summary may quote this grammar, so tags are matched like brackets. If a compartment has an end tag, it ends there:
 // in "<compartment …>a <facts> b</compartment>", the tag <facts> is text. If the summary quotes an end tag without a
 // start tag, the last end tag before the next compartment counts. If a compartment has no end tag, it ends at the next
-// compartment, or at the first tag of the list "ends" after its last tier.
+// compartment, or at the first tag after its last tier that the list `ends` contains.
 func elements(answer string) (found []element, ok bool) {
 	tags := compartmentTag().FindAllStringIndex(answer, -1)
 	isEnd := func(i int) bool { return answer[tags[i][0]+1] == '/' }

@@ -133,8 +133,8 @@ func harnesses(project, dataDir string) (all []doctor.Harness) {
 	return all
 }
 
-// otherDirs returns further directories in which a host may have its socket, because it was started with other
-// environment variables than this program.
+// otherDirs returns the directories in which a host may have its socket if that host was started with other environment
+// variables than this program. It leaves out the directories that this program would use itself.
 func otherDirs(dataDir string) []string {
 	usual := daemon.RuntimeDirs(dataDir)
 	return slices.DeleteFunc(daemon.LookDirs(dataDir), func(dir string) bool { return slices.Contains(usual, dir) })
@@ -173,7 +173,7 @@ func foreignPlugin(ctx context.Context, place install.Place) (string, error) {
 	return install.ForeignPlugin(ctx, place, shim)
 }
 
-// restoreCompaction switches the harness's own compaction on again, which an installation has switched off.
+// restoreCompaction switches the harness's own compaction on again if an installation of magicctx has switched it off.
 func restoreCompaction(ctx context.Context, places []install.Place) error {
 	restored := false
 	for _, place := range places {

@@ -332,7 +332,7 @@ func TestHostileCloneDoctorEnds(t *testing.T) {
 	}
 }
 
-// A check may ignore its context.
+// A check may ignore its context. If the user interrupts doctor, it must still end, with an error.
 func TestHostileCloneDoctorEndsWithItsContext(t *testing.T) {
 	c := newClone(t)
 	c.write("project/opencode.json", "{}")
@@ -348,7 +348,8 @@ func TestHostileCloneLogIsPrintable(t *testing.T) {
 	var out bytes.Buffer
 	log := slog.New(terminal.Handler(&out, slog.LevelInfo))
 	log.Warn("visible "+tricks, "session", "visible "+tricks, "cause", errors.New("visible "+tricks), "list", []string{"visible " + tricks}, "passes", 7)
-	// tint writes the colours as escape sequences of digits and semicolons that end in m.
+	// The log contains tint's own colour codes, for example "\x1b[31m". They are harmless, so the test removes them
+	// before it looks for other control characters.
 	wantPrintable(t, "the log", regexp.MustCompile(`\x1b\[[0-9;]*m`).ReplaceAllString(out.String(), ""))
 	if n := strings.Count(out.String(), "visible"); n != 4 {
 		t.Errorf("%d of 4 texts are in %q", n, out.String())

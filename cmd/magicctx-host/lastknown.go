@@ -15,8 +15,8 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// A storeReader answers questions while no host is running. Its answers are those that the next host would give at its
-// start.
+// A storeReader answers questions about the store while no host is running. It gives the same answers as a host that
+// has just started.
 type storeReader struct {
 	store *store.Store
 	host  *host.Host

@@ -35,7 +35,7 @@ type looker struct {
 	summaries   []summary
 }
 
-// at is the index of the first request that can contain the summary. tokens is the summary's size.
+// A summary has a size in tokens. `at` is the index of the first request that can contain the summary.
 type summary struct{ at, tokens int }
 
 type block struct {
@@ -49,7 +49,7 @@ type block struct {
 	tokens int
 }
 
-// left is the number of tokens that the newest request still contains.
+// A unit is a block that can be removed. `left` is the number of its tokens that the newest request still contains.
 type unit struct {
 	block
 	place, left int
@@ -199,7 +199,8 @@ func blockOf(raw json.Value) (b block) {
 	return blockNamed(text, c.ID, c.ResultOf+c.Message)
 }
 
-// call is the id of the tool call in the block. If the block is a result, resultOf is the id of its call.
+// blockNamed finds out from a block's text and ids which part of the story the block is. `call` is the id of the tool
+// call in the block. If the block is a result, `resultOf` is the id of the call that it answers.
 func blockNamed(text, call, resultOf string) (b block) {
 	if found := tagged.FindStringSubmatch(text); found != nil {
 		b.tag, _ = strconv.Atoi(found[1] + found[2])

@@ -42,7 +42,8 @@ type bust struct {
 	// Kept is the length of the prompt's unchanged start in tokens.
 	Kept   int `json:"kept"`
 	Prompt int `json:"prompt"`
-	// Soft: the baseline did not change. Cold: the provider's cache did not contain all of the baseline.
+	// Soft means that the baseline did not change. Cold means that the bust is soft, but the provider's cache did not
+	// contain the whole baseline.
 	Soft bool `json:"soft,omitempty"`
 	Cold bool `json:"cold,omitempty"`
 }
@@ -59,7 +60,7 @@ type thinking struct {
 	Sent, Valid, Made int
 	// Tainted counts requests with a block that became invalid because the prompt before it changed.
 	Tainted int
-	// Lost counts valid blocks that a request left out without being a bust.
+	// Lost counts the valid blocks that a request left out although the request was not a bust.
 	Lost int
 
 	made int // the number of blocks in the answers so far
@@ -104,8 +105,8 @@ func (t *tally) clone() tally {
 	return c
 }
 
-// at is the place that the story has reached. head is the number of blocks up to the end of magicctx's head. If the
-// prompt has no head, it is 0.
+// step records a request of the main conversation at the turn and step in `at`, and reports whether the request is a
+// bust. head is the number of blocks up to the end of magicctx's head, or 0 if the prompt has no head.
 func (t *tally) step(at place, blocks []promptcache.Block, head int, usage promptcache.Tokens) (isBust bool) {
 	t.add(usage)
 	hashes := make([]promptcache.Hash, len(blocks))

@@ -4,8 +4,8 @@ import { note } from "./rules.ts"
 
 /**
  * Translates between the messages of OpenCode 1, which the world and the judge use, and the entries of OpenCode 2. In
- * its metadata, each part of an entry contains the id of its OpenCode 1 part. The shim must keep this metadata, and
- * never sends it.
+ * its metadata, each part of an entry contains the id of its OpenCode 1 part. The shim must leave this metadata on the
+ * part, because it is needed to translate the wire back. The shim never sends it to the host.
  */
 
 export class Entry {

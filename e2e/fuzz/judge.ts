@@ -399,9 +399,9 @@ export class Judge {
   }
 
   /**
-   * Checks that no dropped content of an unchanged message has come back. Two things may come back, but only after a
-   * bust for a change in the past, for example a revert, or in a hard pass: a call without its result, because its
-   * message needs a call, and the newest prompt.
+   * Checks that no dropped content of an unchanged message has come back. There is an exception after a hard pass, or
+   * after a bust for a change in the past, for example a revert. Then the newest prompt may come back, messages may leave
+   * the head, and a dropped call may come back as a skeleton if its message needs a call.
    */
   private cameBack(raw: Message[], rows: Map<string, Kept>, { covered }: Head, passes: readonly Pass[]): void {
     // If the pass was not stored, the journal cannot show a revert. But a revert also shows in the array, because

@@ -29,13 +29,13 @@ export class Caches {
   }
 }
 
-/** In bytes: the largest placeholder, and the largest call whose arguments are not shortened. */
+/** The sizes, in bytes, of the largest placeholder and of the largest call whose arguments the host does not shorten. */
 const [placeholder, shortCall] = [230, 600]
 
 /**
  * The size of everything that the host cannot remove: system prompt, tools, head, thinking, the user's newest prompt,
  * the texts of the newest step, and calls without a result. The host can replace all other content with a placeholder
- * or with short arguments. Only if the prompt still exceeds the window after that, the provider has to refuse it.
+ * or with short arguments. So the provider may refuse the prompt only if this size exceeds the window.
  */
 export function floor(session: Session, { chain }: Verdict, scale: number): number {
   const parts = new Map(session.rows.flatMap(({ message }) => message.parts.map((part) => [part.id, part])))

@@ -42,7 +42,8 @@ func (p *prefix) add(next piece, says string) {
 	}
 }
 
-// soFar returns a copy that later pieces do not change. It contains no texts, so that requests can be freed.
+// soFar returns a copy that later pieces do not change. The copy leaves out the texts of the pieces. Otherwise, it
+// would keep the whole requests in memory.
 func (p *prefix) soFar() prefix {
 	c := *p
 	c.pieces, c.chain, c.spoken, c.says = slices.Clip(c.pieces), slices.Clip(c.chain), slices.Clip(c.spoken), nil
@@ -159,7 +160,8 @@ func difference(was, now *prefix, n int) string {
 }
 
 // continues reports whether the piece with the number n belongs to an answer. n counts from 0 and skips thinking.
-// answer contains the answer's texts and the ids of its calls. A text may have got a tag since then.
+// `answer` contains the answer's texts and the ids of its calls. The host may have put a tag before a text since then,
+// so it is enough that the piece contains the text.
 func (p *prefix) continues(n int, answer []string) bool {
 	for i, next := range p.pieces {
 		switch {

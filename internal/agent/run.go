@@ -32,7 +32,7 @@ type Options struct {
 // A Ledger records the cost of the questions that hidden agents ask. It refuses a question that could exceed a budget.
 type Ledger interface {
 	// Begin reserves the highest possible cost of a question, because the agent may need several steps to answer it. If
-	// Begin returns an error, the caller must not ask. Otherwise the caller must call settle after the question.
+	// Begin returns an error, the caller must not ask. Otherwise, the caller must call `settle` after the question.
 	Begin(ctx context.Context, a Asker, q ask.Request, steps int) (settle func(End), err error)
 }
 

@@ -115,7 +115,8 @@ type openCall struct {
 	agents string
 }
 
-// daily is the provider's bill for a day, by agents: "historian", other agents, and "" for all.
+// daily is the provider's bill for one day. Each map has an entry for each group of agents with a budget of its own,
+// for example "historian", and an entry "" for all agents together.
 type daily struct {
 	money  map[string]float64
 	tokens map[string]int

@@ -17,10 +17,9 @@ import (
 )
 
 const (
-	// after is the pause between a pass and the test that follows it. Directly after the pass, the harness needs the
-	// processor.
+	// A test begins this long after a pass. Directly after the pass, the harness needs the processor.
 	after = 2 * time.Second
-	// apart is the shortest time between two tests in one directory.
+	// Two tests in one directory are at least this long apart.
 	apart    = 5 * time.Minute
 	maxTests = 200
 )

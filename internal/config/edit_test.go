@@ -96,7 +96,8 @@ func TestAnEditRefusesWhatLoadWouldIgnore(t *testing.T) {
 	}
 }
 
-// An edit that adds the first key of the block "dreamer" also starts the dreamer.
+// The dreamer runs only if the user's file has a block "dreamer". So an edit that adds the first key of this block also
+// switches the dreamer on, and must list this effect.
 func TestAnEditNamesItsEffects(t *testing.T) {
 	o, _ := settingsOf(t, "")
 	value := "10"

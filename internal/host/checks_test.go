@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// If a memory's check fails, the memory is doubtful, and comes after all others. If the check holds again, the doubt
-// ends.
+// If a memory's check fails, the memory becomes doubtful, and is listed after all other memories. If the check succeeds
+// later, the memory is no longer doubtful.
 func TestMemoryWithAFailedCheckIsDoubtful(t *testing.T) {
 	h := newHarness(t)
 	h.project = t.TempDir()

@@ -84,7 +84,8 @@ func (f *sideSession) user(id, text string) {
 	f.h.messages = before
 }
 
-// The shim has no earlier array of the session, so it sends the whole array.
+// pass runs a pass of the side session. It always sends the whole array, like a shim that sees the session for the
+// first time.
 func (f *sideSession) pass() schema.WireMutation {
 	f.h.t.Helper()
 	m, err := f.transform("")
@@ -293,8 +294,8 @@ func TestForkKeepsBoundThinking(t *testing.T) {
 	}
 }
 
-// A fork may have answers that no pass has seen. Their requests may have been the raw array, or a wire with a head
-// that is lost. So the usages of these answers say nothing about the next prompt.
+// A fork may contain answers that no pass has seen. Nobody knows which prompts they answered: the harness may have sent
+// the raw array, or a wire with a head that is lost now. So the host must not use the usages of these answers.
 func TestForkDistrustsUsagesOfUnknownWires(t *testing.T) {
 	for name, c := range map[string]struct{ words, usage, least, most int }{
 		"of a head that is lost": {4_000, 2_000, 50_000, 200_000},
@@ -345,9 +346,9 @@ func TestForksOfForks(t *testing.T) {
 	}
 }
 
-// The user forks a fork that the harness has compacted. The first session has seen more of the copied messages than
-// this fork. But if the harness says that the fork is the original, the new fork takes over the fork's decisions, not
-// the decisions of the first session.
+// ses_2 is a fork of the first session, and the harness has compacted ses_2. The user then forks ses_2. The first
+// session has more of the copied messages than ses_2. But if the harness says that ses_2 is the original, the new fork
+// must take over the decisions of ses_2.
 func TestForkOfAForkTakesTheOriginalThatTheHarnessNames(t *testing.T) {
 	h := worked(t)
 	a := h.fork("ses_2", len(h.messages))

@@ -59,7 +59,7 @@ func reading(t *testing.T, promptTokens int) *harness {
 // tones are words of the reminders, from the mildest to the most urgent.
 var tones = []string{"it comes once", "you may mark it", "At the next natural stop", "leave little room"}
 
-// The host restarts before each step.
+// The model gets one reminder of each tone, in order, even if the host restarts before each step.
 func TestModelIsToldOnceATone(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "read all of it")
@@ -176,7 +176,8 @@ func TestNoteOfABusyPassStays(t *testing.T) {
 	}
 }
 
-// In a window of 1M, the first reminder depends on the spending setting, and not on the share of the window.
+// In a window of 1M tokens, the spending setting decides when the first reminder comes. If it came only at a share of
+// the window, a frugal user would get it far too late.
 func TestReminderComesInALargeWindow(t *testing.T) {
 	first := make(map[schema.Spending]int)
 	for _, spending := range []schema.Spending{schema.SpendingFrugal, schema.SpendingBalanced, schema.SpendingGenerous} {

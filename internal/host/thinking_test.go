@@ -119,8 +119,8 @@ func TestDefectD10ThinkingOfARequestWithoutTheHostIsRemoved(t *testing.T) {
 	h.wantThinking("after that", "a1", "a4")
 }
 
-// D10: thinking is also bound to the system prompt. A new system prompt waits for the next turn. Then it is sent, and
-// all thinking is removed.
+// D10: thinking is also bound to the system prompt. If the harness changes the system prompt in the middle of a turn,
+// the host must keep sending the old one until the next turn. It then sends the new one, and removes all thinking.
 func TestDefectD10SystemPromptIsFrozenWhileThinkingIsBoundToIt(t *testing.T) {
 	const opening = "You are an agent.\n"
 	h := binding(t)

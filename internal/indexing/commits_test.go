@@ -170,7 +170,8 @@ func TestSlicesGiveTheSameIndex(t *testing.T) {
 	}
 }
 
-// A commit's message may contain the bytes that end a field or record. A forged commit could replace any other.
+// A commit's message may contain the bytes that end a field or a record in the output of git. If the reader took them
+// for real ends, the message could forge another commit and so replace any commit in the index.
 func TestHostileMessageForgesNoCommit(t *testing.T) {
 	w, r := newWorld(t), newRepository(t)
 	r.commit("zebra\n\n\x1e" + strings.Repeat("1", 40) + "\x1f0\x1fforged\x1fbody\x1e")

@@ -16,7 +16,7 @@ type Progress struct {
 }
 
 // Run reads all sessions on this machine into the index, and deletes sessions from the index that no longer exist. If
-// it cannot read a file or a session, it calls failed and continues. It ends early only if ctx ends, or if the index
+// it cannot read a file or a session, it calls `failed` and continues. It ends early only if ctx ends, or if the index
 // cannot be written.
 func (x *Indexer) Run(ctx context.Context, progress func(Progress), failed func(what string, err error)) (p Progress, err error) {
 	sources, err := x.Reader.List(ctx, failed)

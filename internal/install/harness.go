@@ -52,8 +52,8 @@ type Harness struct {
 	npmSpec func(name string) string
 
 	// compactionSwitch is the key below "compaction" that switches the harness's own compaction on and off, for example
-	// "auto". switchesOff lists the keys that an installation sets to false. It is empty if the plugin can prevent
-	// compactions itself.
+	// "auto". switchesOff lists the keys that an installation sets to false. If the plugin itself can prevent
+	// compactions, switchesOff is empty.
 	compactionSwitch string
 	switchesOff      []string
 
@@ -95,8 +95,8 @@ func HarnessOf(id schema.Harness) *Harness {
 	return nil
 }
 
-// HoldsCompactionBack reports whether the plugin prevents the harness's own compaction while it works. Then an
-// installation does not change the harness's compaction setting.
+// HoldsCompactionBack reports whether the plugin itself prevents compactions by the harness. If it does, an
+// installation does not change the harness's setting for compactions.
 func (h *Harness) HoldsCompactionBack() bool { return len(h.switchesOff) == 0 }
 
 var errNoHarness = errors.New("no harness is named")

@@ -24,7 +24,8 @@ func TestParseNamesThePlaceOfAMistake(t *testing.T) {
 	}
 }
 
-// The paths of all elements in a hostile file would take much memory.
+// In a hostile file, elements can be nested thousands of levels deep, and their paths would take much memory. So Lines
+// leaves out elements below the level `deepest`.
 func TestLinesLooksNoDeeperThanAnyKey(t *testing.T) {
 	text := []byte(strings.Repeat("[", 90) + "1" + strings.Repeat("]", 90))
 	tree, err := Parse(text)

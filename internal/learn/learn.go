@@ -60,6 +60,7 @@ func (l *Learner) Feature() pass.Feature {
 	}
 }
 
-// If the harness changes the system prompt after a pass, the provider cannot have cached the new prompt. So a missing
-// cache read proves nothing, and PromptChanged forgets the pause before the pass.
+// PromptChanged is called when the harness has changed the system prompt after a pass. The provider cannot have cached
+// the new prompt, so a missing cache read does not prove that the prefix expired in the pause before the pass.
+// PromptChanged therefore forgets this pause.
 func PromptChanged(s *session.Session) { *pauses.Of(s) = nil }

@@ -16,8 +16,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Whatever cache hits and misses the host has seen, the cache life that it has learned is within its bounds. A
-// restarted host must believe in the same life.
+// Whatever cache hits and misses the host sees, the cache life that it learns from them must stay within the bounds.
+// After a restart, the host must still know the same cache life.
 func TestLearnedLifeSurvivesRestarts(t *testing.T) {
 	now := clock.NewManual(1_700_000_000_000)
 	log := slog.New(slog.DiscardHandler)

@@ -16,7 +16,7 @@ type experience[T comparable] struct {
 	known    map[schema.Model]T
 }
 
-// The method returns the facts about a model. If the cache has none, it calls `read`, and caches the result unless
+// The method `of` returns the facts about a model. If the cache has none, it calls `read`, and caches the result unless
 // `read` fails.
 func (e *experience[T]) of(m schema.Model, read func() (T, error)) (T, error) {
 	e.mu.Lock()
@@ -38,8 +38,8 @@ func (e *experience[T]) of(m schema.Model, read func() (T, error)) (T, error) {
 	return stored, nil
 }
 
-// change replaces the facts about a model with the result of next, and stores them. The cached value changes at once,
-// even if store fails. If next changes nothing, store is not called.
+// change calls `next` to compute new facts about a model from the known ones, and calls `store` to store them. The
+// cache gets the new facts even if `store` fails. If the facts stay the same, change does not call `store`.
 func (e *experience[T]) change(m schema.Model, known func() T, next func(T) T, store func(before, after T) error) error {
 	e.learning.Lock()
 	defer e.learning.Unlock()

@@ -6,8 +6,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Defect A41: an implausibly small input limit comes from a half-written catalogue. The window is then the
-// limit of the prompt. A plausible input limit is the limit of the prompt, even if it is below the window.
+// Defect A41: a half-written catalogue may name an implausibly small input limit. The host must ignore this limit, and
+// take the window as the limit of the prompt. It must use any plausible input limit, even one far below the window.
 func TestBugA41LimitsAreSane(t *testing.T) {
 	for _, c := range []struct {
 		limits schema.ModelLimits

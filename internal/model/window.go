@@ -45,7 +45,8 @@ func believe(catalogue int, use models.WindowRow) Window {
 	return w
 }
 
-// catalogue is the prompt limit in the catalogue of the session's harness, or 0 if unknown.
+// Window returns the window of a model. `catalogue` is the prompt limit in the catalogue of the session's harness, or 0
+// if it is unknown.
 func (ms *Models) Window(ctx context.Context, m schema.Model, catalogue int) Window {
 	return believe(catalogue, ms.use(ctx, m))
 }
@@ -73,7 +74,8 @@ func (ms *Models) learn(ctx context.Context, m schema.Model, change func(*models
 	})
 }
 
-// limitTokens is the limit in the provider's refusal, or 0 if the refusal names none.
+// NoteRefusal records that the provider has refused a prompt as too long. limitTokens is the limit that the refusal
+// names, or 0 if it names none.
 func (ms *Models) NoteRefusal(ctx context.Context, m schema.Model, limitTokens int, at int64) error {
 	return ms.learn(ctx, m, refused(limitTokens, at))
 }

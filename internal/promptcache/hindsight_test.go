@@ -15,7 +15,7 @@ var tenfold = schema.Price{Fresh: 8e6, Write: 10e6, Read: 1e6}
 
 // The first prompt has 100 tokens, and each later request adds 10. From request 1 on, 40 tokens in the middle are
 // useless: 50 tokens precede them, and 10 follow. If a bust at request 1 removes them, the 10 tokens after them must be
-// written again instead of read from the cache, which costs $9 more for each.
+// written again instead of read from the cache. That costs $9 more for each of the 10.
 func TestHindsight(t *testing.T) {
 	useless := Piece{Place: 50, Tokens: 40, From: 50}
 	session := func(gone, n int, more ...Piece) []Passage {

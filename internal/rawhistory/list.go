@@ -40,8 +40,8 @@ type Source struct {
 	Sessions []Stored
 }
 
-// List returns the sources on this machine. If it cannot read a source, it calls failed with the
-// path and the reason, and continues.
+// List returns the sources on this machine. If it cannot read a source, it calls `failed` with the path and the reason,
+// and continues.
 func (r Reader) List(ctx context.Context, failed func(path string, err error)) ([]Source, error) {
 	var all []Source
 	paths, err := r.OpenCodeDatabases()

@@ -25,8 +25,8 @@ type logFormat struct {
 	// directories, with "%" for the session's id.
 	dirs  func(Reader) []string
 	names []string
-	// head is called with each line until a line names the directory. If the file is not a log of this format, head
-	// returns false.
+	// The reader calls `head` with each line, from the first one on, until a line names the session's directory. `head`
+	// returns false if the file is not a log of this format.
 	head  func(number int, line []byte, h *logHead) bool
 	steps func(ctx context.Context, file io.ReaderAt, size int64) ([]logStep, error)
 	// message returns a step in the form of Pi's shim, or nil if a line is unreadable.

@@ -86,14 +86,15 @@ func (r Reader) expandHome(path string) string {
 	return filepath.Join(r.home(), rest)
 }
 
-// The directory's name is, for example, "--home-user-project--" for /home/user/project.
+// piProject returns the name of the directory that holds a project's sessions, for example "--home-user-project--" for
+// /home/user/project.
 func piProject(directory string) string {
 	return "--" + strings.NewReplacer("/", "-", `\`, "-", ":", "-").Replace(strings.TrimLeft(directory, `/\`)) + "--"
 }
 
 // projectsIn returns the directories that may contain the file of a session. The directory of the session's own project
-// comes first. dir itself is also among them, because the files may be directly in dir if the user has chosen this
-// session directory.
+// comes first. The result also contains dir itself: if the user has set a session directory, Pi may write the files
+// directly into it.
 func projectsIn(dir, project string) ([]string, error) {
 	found, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {

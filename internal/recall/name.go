@@ -128,7 +128,7 @@ var withSubcommand = []string{
 // These words stand between a program and its subcommand, for example "exec" in "npm exec vitest".
 var beforeSubcommand = []string{"run", "exec", "compose", "-m", "x", "tool", "dlx"}
 
-// glance lists programs that no rule is about, mostly because they only read.
+// glance lists programs such as ls and cat. People make no rules about them, mostly because these programs only read.
 var glance = []string{"ls", "cat", "cd", "echo", "pwd", "head", "tail", "grep", "rg", "find", "sed", "awk", "wc", "which", "true", "test", "printf", "sort", "export", "sleep", "mkdir", "date"}
 
 // commandOf returns the part of a command line that says what it does. For "cd web && CI=1 npm run lint --fix"

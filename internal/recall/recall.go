@@ -25,12 +25,12 @@ import (
 )
 
 const (
-	// within is how long a pass waits for the index. A fact that is found later is delivered with the next new content.
+	// A pass waits this long for the index. A fact that is found later is delivered with the next new content.
 	within = 8 * time.Millisecond
-	// apart is the smallest distance between two lines, in passes.
+	// Two lines are at least this many passes apart.
 	apart = 4
-	// soon is the number of passes after a line in which the host checks whether the model uses the line. A later use
-	// is not recorded.
+	// For this many passes after a line, the host checks whether the model uses the line. It does not record a later
+	// use.
 	soon = 6
 	// At most maxConsidered facts are compared with the text that the model sees.
 	maxConsidered = 5

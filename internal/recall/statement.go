@@ -103,8 +103,8 @@ func (s *spoken) is() class {
 	return s.class
 }
 
-// lead returns the sentence before s if a reader needs it to understand s. This is so if s is a finding, a decision or
-// a rule, names nothing itself, and refers to that sentence, for example with "this". Otherwise, lead returns "".
+// lead returns the sentence before s if a reader cannot understand s without it, or else "". A reader needs the earlier
+// sentence if s is a finding, a decision or a rule, contains no name, and refers back with a word such as "this".
 func (s *spoken) lead() string {
 	if s.before != "" && reference.MatchString(s.text) && s.is() > detail && s.is() != lifted && len(namesIn(s.text)) == 0 {
 		return s.before

@@ -99,7 +99,8 @@ func (a anyway) replay(t *testing.T) Summary {
 	return report.Summary()
 }
 
-// An episode begins at the high mark, and ends below it, after a bust or a removal by the harness.
+// pressureFindings returns the host's busts for pressure that were not justified. An episode begins when the prompt
+// reaches the high mark. It ends when a bust, or a removal by the harness, brings the prompt below this mark.
 func pressureFindings(passes []*Pass) []string {
 	var found []string
 	last := make(map[string]*Pass) // by session, the last bust that did not end its episode

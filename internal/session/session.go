@@ -22,7 +22,8 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// Sessions beyond these bounds are evicted. The next transform of an evicted session needs a resync.
+// If the sessions in memory exceed these bounds, Trim evicts some. The next transform of an evicted session needs a
+// resync.
 const (
 	maxResidentSessions = 32
 	maxResidentBytes    = 256 << 20
@@ -46,8 +47,8 @@ type Session struct {
 	// Inherited is the state that a fork takes over from its original. When it is stored, it becomes nil.
 	Inherited *inherited
 	Chronicle Chronicle
-	// gap is nil as long as the array itself shows which messages no compartment covers. Otherwise, the harness has
-	// removed such messages from the array, and gap describes them.
+	// gap describes the messages that no compartment covers although the harness has already removed them from the
+	// array. It is nil if there are no such messages. The array itself then shows which messages no compartment covers.
 	gap *gap
 	// states and lasting hold the features' own state for this session (see Slot). When the session is forgotten,
 	// states is discarded, but lasting stays.
@@ -56,9 +57,9 @@ type Session struct {
 	// IsUnstored means that the newest pass could not be stored, because the database was busy. The journal then has no
 	// line for the request of this pass.
 	IsUnstored bool
-	// The harness asks for one system prompt per request. SystemOf is the number of the stored pass for whose request
-	// it has already asked, or 0 if unknown. If the harness asks again before another pass is stored, the pass of the
-	// second request was lost.
+	// SystemOf is the number of the newest stored pass at the time when the harness last asked for a system prompt, or
+	// 0 if unknown. The harness asks once per request. So if it asks again and no further pass has been stored, the
+	// pass of the second request was lost.
 	SystemOf int
 	// AnsweredAt is when the harness last reported an answer, in Unix ms.
 	AnsweredAt int64

@@ -8,18 +8,18 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The bug: the notices named a saving of $3.20, but the status showed only $0.85. Each notice assumed that the removed
-// tokens would be saved in as many further requests as the session already had. It ignored that the prompt grows, and
-// would have filled the window before that. Later busts got no figure, because the tokens of earlier busts already
-// filled the window (P9).
+// The bug (P9): the notices named a saving of $3.20, but the status showed only $0.85. Each notice assumed that the
+// session would have as many requests again, and that each of them would save the removed tokens. But without the bust,
+// the growing prompt would have filled the window long before. The notices of later busts named no saving at all,
+// because the tokens of the earlier busts already filled the window.
 func TestSavingOfABustCountsTheGrowth(t *testing.T) {
 	for name, test := range map[string]struct {
 		size, removed, window, passes int
 		cause                         pipeline.Cause
 		want                          promptcache.Tokens
 	}{
-		// The prompts have 20,000, 30,000, 40,000 ... 80,000 tokens. Without the bust: 50,000, 60,000 ...
-		// 100,000, 100,000.
+		// With the bust, the prompts have 20,000, 30,000, 40,000 ... 80,000 tokens. Without it, they would have 50,000,
+		// 60,000 ... 100,000 tokens, and the last one could not grow further: the window has 100,000 tokens.
 		"until the window is full": {50_000, 30_000, 100_000, 6, pipeline.CausePressure, promptcache.Tokens{Read: 6*30_000 + 20_000 + 4000, Write: -4000}},
 		"written anyway":           {50_000, 30_000, 100_000, 2, pipeline.CauseModelChanged, promptcache.Tokens{Read: 2 * 30_000, Write: 30_000}},
 		"full at once":             {97_000, 7000, 100_000, 0, pipeline.CausePressure, promptcache.Tokens{Read: 7000 + 4000, Write: -4000}},

@@ -20,8 +20,8 @@ var packed string
 
 const noRank = math.MaxUint32
 
-// A vocabulary splits texts into tokens. Of all neighbouring pairs in a text, the pair with the lowest rank is merged
-// first. Once it is loaded, only its cache changes.
+// A vocabulary splits texts into tokens. It repeatedly merges two neighbouring pieces of a text into one token,
+// beginning with the pair whose token has the lowest rank. After a vocabulary is loaded, only its cache changes.
 type vocabulary struct {
 	seed  maphash.Seed
 	text  string   // all tokens without separators, in order of rank

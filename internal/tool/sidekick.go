@@ -20,8 +20,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// A sidekickRun chooses what the model gets with the user's next message. Until it has chosen, the hits of the
-// first search are attached. So the message never waits, and a failure of the sidekick changes nothing.
+// A sidekickRun chooses what the host attaches to the user's next message. If the message comes before the run has
+// chosen, or if the run fails, the host attaches the hits of the first search. So the message never has to wait.
 type sidekickRun struct {
 	*Tools
 	client    client.Client

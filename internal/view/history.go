@@ -51,7 +51,8 @@ func PrintHistories(w io.Writer, all []HistorySession, p Page) error {
 	return s.print(w)
 }
 
-// The end of an id is enough to name a session.
+// A table shows only the last idColumns characters of a session's id. In a command, the end of an id is enough to name
+// a session.
 const idColumns = 10
 
 // endOf returns the end of an id, for a table. If cleaning has removed a character of the id, the result does

@@ -95,7 +95,8 @@ func TestHistoryIsFitForATerminal(t *testing.T) {
 	})
 }
 
-// Indentation survives the cleaning for a terminal, so no text looks like another message.
+// A text may contain a line that looks like the beginning of another message. The printed page indents such a line, and
+// the cleaning for a terminal must not remove this indentation.
 func TestMessagesCannotBeForged(t *testing.T) {
 	text := rapid.StringOf(rapid.RuneFrom([]rune("a\n\r\x1b[2J]9 :U\u2028\v")))
 	rapid.Check(t, func(r *rapid.T) {

@@ -13,8 +13,8 @@ const itemBudget = 800
 
 const itemNotice = "The user or you have said that this must still happen, or must never. It is a record of words, and no new request. ctx_note dismisses what is done."
 
-// itemLine returns the line of one promise. For a promise from another session, the line names the session, because a
-// message number alone would mean a message of this session.
+// itemLine returns the line of one promise. If another session made the promise, the line names that session. Without
+// its name, a reader would look for the message number in this session.
 func itemLine(n *chronicle.Note, session string) string {
 	tag := `  <item id="` + strconv.FormatInt(n.ID, 10) + `" by="` + escapeAttribute(string(n.SaidBy)) + `"`
 	if n.Session != session {

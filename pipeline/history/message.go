@@ -59,8 +59,9 @@ func MessageOf(m *transcript.Message, ordinal, tokens int) Message {
 	return out
 }
 
-// say adds the text of a part to the message. From a text of the harness, it removes reminders. In a text of the user,
-// it keeps them, as words of the harness, because the user may have typed the text between the tags of a reminder.
+// say adds the text of a part to the message. If the harness wrote the text, say removes the reminders in it. If the
+// user wrote the text, say keeps such a reminder, because the user may have typed it. The reminder then goes to Others,
+// and not to Texts.
 func (m *Message) say(p *transcript.Part) {
 	words := "" // of the message's author
 	for _, s := range p.Said() {

@@ -26,7 +26,8 @@ type Frame struct {
 	Fused bool
 	// KeepsCall means that the message must have a call. If all its calls are dropped, the last one becomes a skeleton.
 	KeepsCall bool
-	// KeepsText means that the message must be sent even if it is a shell or an empty answer, with a text in its place.
+	// KeepsText means that the provider must get a message here. If the message is a shell or an empty answer, a short
+	// text takes its place.
 	KeepsText bool
 	// Marked means that the message belongs to the host's compaction marker: it is the marker's summary, or the prompt
 	// before that summary. The marker's parts are only for the harness, so they are not sent.
@@ -165,10 +166,9 @@ func (r *messageRenderer) contents() {
 		return
 	}
 	if lostArc && !r.keeps(transcript.Tool) && (r.Profile.ForgetsReasoning || !r.keeps(transcript.Text)) {
-		// When the last call of a message is removed, its reasoning is removed, too: providers reject thinking without
-		// the call after it, and signed thinking must be left out whole. One exception: if a text stays and the
-		// provider requires the reasoning of earlier turns (ForgetsReasoning is false), the reasoning stays with the
-		// text.
+		// The message has lost its last call, so its reasoning must be removed, too. Providers reject thinking whose
+		// call is missing, and signed thinking can only be removed as a whole. But if a text stays, and the provider
+		// needs the reasoning of earlier turns (ForgetsReasoning is false), the reasoning stays with the text.
 		r.removeReasoning(func(*transcript.Part) bool { return true })
 	}
 	if lostArc && !r.Profile.ForgetsReasoning {
@@ -176,8 +176,9 @@ func (r *messageRenderer) contents() {
 	}
 }
 
-// leave removes the whole message. It also removes hidden texts and reasoning. They may be hidden because they are
-// empty, and the harness sends empty ones to some providers, which would refuse the request.
+// leave removes the whole message. It also removes hidden texts and hidden reasoning, because a part may be hidden only
+// because it is empty. The harness sends empty parts to some providers. If such a part were left, the provider would
+// refuse the request.
 func (r *messageRenderer) leave() {
 	for i := range r.m.Parts {
 		p := &r.m.Parts[i]
@@ -293,8 +294,9 @@ func (r *messageRenderer) replace(path string, v json.Value) {
 	r.patch = append(r.patch, schema.PatchOp{Op: "replace", Path: path, Value: v})
 }
 
-// put changes the text at path from raw to lead + body + note. If body is the same as raw, the harness already has it,
-// and the patch contains only lead and note. Otherwise, the answer to a resync would contain all texts of the session.
+// put changes the text at path from raw to lead + body + note. If body is the same as raw, the harness already has this
+// text, so the patch contains only lead and note. If it repeated the text, the answer to a resync would contain all
+// texts of the session.
 func (r *messageRenderer) put(path, raw, lead, body, note string) {
 	if body != raw {
 		r.replace(path, json.Quote(lead+body+note))

@@ -42,7 +42,7 @@ func TestEmptyShells(t *testing.T) {
 }
 
 // Bug F4: the only text of the newest answer had been dropped, so the host removed the answer as a shell. An older step
-// with calls became the last answer, which must begin with thinking.
+// with calls then became the last answer. It did not begin with thinking, so the provider refused the request.
 func TestAnswerThatEndsATurnIsNoShellWhileTheModelReasons(t *testing.T) {
 	gone := text(9).edited(frozen.Drop)
 	reasoned := func(messages ...turn) rule.View {

@@ -31,9 +31,9 @@ type Goal struct {
 	// Fit is the size of the largest request that fits. It is set only if the provider has refused the last request, or
 	// if this request is clearly larger than the window.
 	Fit int
-	// Measured means that the size is known although there was a bust: the provider has reported a usage since then, or
-	// the host counts all prompts itself. If a second pass relied on the usage from before the bust, it would drop the
-	// rest of the tail (bug class A29 in docs/defects.md). In an emergency, Measured is always true.
+	// Measured means that the size can be trusted after a bust: the provider has reported a usage since the bust, or
+	// the host counts all prompts itself. If a pass relied on the usage from before the bust, it would drop the rest of
+	// the tail (bug class A29 in docs/defects.md). In an emergency, Measured is always true.
 	Measured bool
 }
 
@@ -54,8 +54,8 @@ type Message struct {
 	// Thinks means that the message contains thinking that this provider allows the host to remove. The thinking may
 	// also be inside a text.
 	Thinks bool
-	// LosesSpentThought means that this provider allows the host to remove the reasoning once only placeholders are
-	// left of the message.
+	// LosesSpentThought means that the host may remove the message's reasoning once everything else in the message has
+	// become a placeholder. Not every provider allows this.
 	LosesSpentThought bool
 	// ThoughtTokens is the estimated size of the reasoning that may be removed. The sizes of the units do not include
 	// it.
@@ -131,8 +131,8 @@ type Knobs struct {
 	// DropsStaleReduceCalls means that the provider still accepts an answer after the host has removed its call of
 	// ctx_reduce.
 	DropsStaleReduceCalls bool
-	// Deduplicate switches on the rule DuplicateCalls, ClampSupersededWrites the rule SupersededWrites, and
-	// ClampOldErrors the rule OldErrors.
+	// Deduplicate switches on the rule DuplicateCalls. ClampSupersededWrites switches on SupersededWrites, and
+	// ClampOldErrors switches on OldErrors.
 	Deduplicate, ClampSupersededWrites, ClampOldErrors bool
 	// ErrorSteps is the number of model steps after which the arguments of a failed call are shortened.
 	ErrorSteps int

@@ -50,8 +50,8 @@ func remove(out []byte, f found) ([]byte, int) {
 	return before, next
 }
 
-// follows returns the first character after the phrase, and after the blanks that follow it, if this is the end of the
-// line (0) or of a table cell ('|'). Otherwise, it returns the character directly after the phrase.
+// follows returns the character directly after the phrase. If only blanks separate the phrase from the end of its line,
+// follows returns 0. If only blanks separate it from the end of its table cell, follows returns '|'.
 func (f found) follows() rune {
 	next := afterBlanks(f.s, f.end)
 	switch {

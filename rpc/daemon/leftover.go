@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// If a host listens, the system accepts a connection at once.
+// leftoverTimeout limits how long isServed waits for a connection. A second is plenty, because the system itself
+// accepts a connection to a listening host, and refuses any other connection, at once.
 const leftoverTimeout = time.Second
 
 // Leftovers returns the sockets and token files in a runtime directory whose hosts were killed. When a host starts, it

@@ -36,9 +36,9 @@ type tsWriter struct{ bytes.Buffer }
 
 func (w *tsWriter) printf(format string, args ...any) { fmt.Fprintf(w, format, args...) }
 
-// constants writes each of the groups Method and Code as one object, so that a
-// reader sees where a name comes from. Every other number becomes a constant
-// with its own name.
+// constants writes the constants of the protocol. The constants of the group Method become members of one object, and
+// those of the group Code members of another, so that a reader sees where a name comes from. Every other number becomes
+// a constant of its own.
 func (w *tsWriter) constants(src source) {
 	for _, group := range []struct{ prefix, comment string }{
 		{"Method", "Method names."},
@@ -129,8 +129,8 @@ func tsType(s *jsonschema.Schema) (string, error) {
 	return "", fmt.Errorf("no TypeScript for a schema of type %q", s.Type)
 }
 
-// A methodTable is a TypeScript interface that binds the names of methods to
-// their types. value is the name of a constant of that type in the goldens.
+// A methodTable is a TypeScript interface that binds the names of methods to their types. The golden files need a value
+// of this type, too: a constant with the name in `value`.
 type methodTable struct {
 	name, value, comment string
 	caller               schema.Caller

@@ -132,9 +132,9 @@ const highestVersion = 10_000
 // newer release may have the same tables.
 func isOfNewerHost(stored, newest int) bool { return newest < stored && stored < highestVersion }
 
-// suspectOrphans looks for units whose session is missing. If a page of the table of sessions is damaged, it may read
-// as empty, and its sessions seem never to have existed. Their units are the only trace of them. Without this check,
-// the host would treat those sessions as new. The query reads only a few rows of each session.
+// suspectOrphans looks for units whose session is missing. A damaged page of the table of sessions may look empty. Its
+// sessions then seem never to have existed, and only their units are left. Without this check, the host would treat
+// those sessions as new. The query reads only a few rows of each session.
 func (f *File) suspectOrphans(ctx context.Context, conn *sql.Conn) error {
 	var session string
 	err := conn.QueryRowContext(ctx, `

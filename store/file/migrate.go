@@ -121,8 +121,8 @@ func tablesIn(ctx context.Context, conn *sql.Conn) (statements map[string]string
 	return statements, rows.Err()
 }
 
-// migrate runs one migration. Foreign keys are off meanwhile. Otherwise, rebuilding a table would delete the rows
-// that refer to it. Before the commit, all foreign keys are checked.
+// migrate runs one migration. It first switches foreign keys off. Otherwise, rebuilding a table would delete the rows
+// that refer to this table. Before the commit, it checks all foreign keys.
 func migrate(ctx context.Context, conn *sql.Conn, m Migration) (err error) {
 	if _, err := conn.ExecContext(ctx, `PRAGMA foreign_keys = OFF`); err != nil {
 		return err

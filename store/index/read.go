@@ -90,11 +90,11 @@ func (v *View) SessionIn(project, id string) (found *Session, err error) {
 type Scope struct {
 	// Project is the row of the only project to search, or 0.
 	Project int64
-	// Session is the row of a session in which only messages up to the ordinal Through match. If Session is 0, there is
-	// no such limit.
+	// In the session with the row Session, only messages up to the ordinal Through match. If Session is 0, there is no
+	// such limit.
 	Session int64
 	Through int
-	// Parts are exceptions to this limit: parts of later messages that match nevertheless.
+	// Parts are exceptions to this limit. They match although their messages come after Through.
 	Parts []Part
 	Filter
 }

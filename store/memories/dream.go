@@ -34,9 +34,9 @@ type Tended struct {
 
 // Tend applies changes of a run of the dreamer in one transaction. If a memory was changed since the dreamer read it,
 // Tend leaves it unchanged. run is the number by which Undo finds the changes. If it is 0, Tend chooses a number. Tend
-// calls account with the number and with the changes that were made. account returns a JSON object that describes
-// everything the run has done, and the same transaction stores it. If the run has lost its lease, Tend fails with
-// work.ErrLeaseLost.
+// calls `account` with the run's number and the changes that it has made. `account` must return a JSON object that
+// describes everything the run has done. The same transaction stores this object. If the run has lost its lease, Tend
+// fails with work.ErrLeaseLost.
 func (s *Memories) Tend(ctx context.Context, project, holder string, run int, changes []Tended, account func(number int, made []Tended) string) error {
 	w := DreamerOf(project)
 	err := s.db.Update(ctx, func(tx *database.Tx) error {

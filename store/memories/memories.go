@@ -59,8 +59,8 @@ var visibleSelectSQL string
 //go:embed query/memory_trim.sql
 var memoryTrimSQL string
 
-// maxMemories bounds the memories of a project that come from the historian, and also the memories that models write.
-// This is plenty, because the head shows at most about a hundred.
+// maxMemories limits two groups of memories in a project: those from the historian, and those that models have written.
+// Each group may contain maxMemories. This is plenty, because the head shows at most about a hundred memories.
 const maxMemories = 1_000
 
 // Learn turns the facts of a session into memories of its project, and returns the number of new memories. If a memory
@@ -247,8 +247,8 @@ func readChange(row *sqlite3.Stmt) chronicle.MemoryChange {
 	}
 }
 
-// ForgetChanges deletes old changes: they were made before the given time (Unix ms), and every stored head already
-// shows them.
+// ForgetChanges deletes the changes that were made before the given time (Unix ms), if every stored head already shows
+// them.
 func (s *Memories) ForgetChanges(ctx context.Context, before int64) error {
 	err := s.db.Update(ctx, func(tx *database.Tx) error {
 		_, err := tx.Exec(`

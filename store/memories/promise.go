@@ -15,8 +15,8 @@ const (
 	// maxPromises bounds the open promises of a project, so that a model with a promise in each message does not fill
 	// the table.
 	maxPromises = 200
-	// maxClosed bounds the closed promises of a project. They are kept because a session may find the same promise
-	// again: as long as the closed one is stored, it does not become an open promise again.
+	// maxClosed bounds the closed promises of a project. The store keeps a closed promise because a session may find
+	// the same promise again. As long as the closed promise is stored, the new find does not open it again.
 	maxClosed = 1_000
 )
 

@@ -79,5 +79,5 @@ function isAnswer(entry: Entry): entry is Answer {
   return entry.type === "message" && (entry as Partial<Answer>).message?.role === "assistant"
 }
 
-/** Words with which providers refuse a prompt as too long. The host has a better list, but is not asked here. */
+/** Words with which providers refuse a prompt as too long. The host has a better list, but this shim does not ask it. */
 const tooLong = /too (long|large)|context.?(length|window)|maximum context|exceeds? (the )?(limit|maximum|context)|token limit|too many tokens/i

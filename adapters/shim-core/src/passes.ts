@@ -207,7 +207,8 @@ export class Passes {
   async #answer(state: SessionState, messages: unknown[], params: Params, limits: InitializeResult): Promise<Answer> {
     const { encoder, applier } = state
     const guess = encoder.guess(messages)
-    // The guess is checked while the host works on it.
+    // The guess assumes that the array has changed only at its end. It is sent at once, and checked while the host
+    // works.
     const check = async () => (encoder.isRight(guess, messages) ? applier.draft(messages, guess.keep) : undefined)
     const [answer, draft] = await Promise.all([this.#ask(encoder, guess, messages, params, limits), check()])
     if (draft || answer.delta !== guess) return { ...answer, draft }

@@ -102,7 +102,8 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	return out, err
 }
 
-// wanted maps the path of a trace to the ids of the chosen sessions in it. A nil map chooses all sessions of the trace.
+// choose returns the traces to compare. `wanted` maps the path of a trace to the ids of the chosen sessions in it. If
+// the ids of a trace are nil, all its sessions are chosen.
 func choose(ctx context.Context, o Options) (all []traces.Trace, wanted map[string]map[string]bool, err error) {
 	wanted = make(map[string]map[string]bool)
 	if len(o.Of) == 0 {
@@ -260,8 +261,9 @@ func isPrice(p schema.Price) bool {
 	return min(p.Fresh, p.Write, p.Read, p.Output) >= 0 && max(p.Fresh, p.Write, p.Read, p.Output) <= maxPrice && p != (schema.Price{})
 }
 
-// text is a model, for example "anthropic/claude", or four prices, for example "3 3.75 0.3 15" (fresh, write, read and
-// output, in $ per million tokens). The returned prices apply to every model. If text is empty, they are nil.
+// PricesOf returns the prices that `text` describes, for use with every model. `text` names a model whose prices are
+// known, for example "anthropic/claude", or lists four prices, for example "3 3.75 0.3 15" (fresh, write, read and
+// output, in $ per million tokens). If `text` is empty, PricesOf returns nil.
 func PricesOf(ctx context.Context, dataDir, text string) (replay.Prices, error) {
 	if text == "" {
 		return nil, nil

@@ -181,8 +181,9 @@ func TestOnlyTheBrowserWithTheTokenIsAnswered(t *testing.T) {
 	}
 }
 
-// Outside its random path, the server answers every request with 404. If a browser has cached files of another server
-// on this port, it cannot use them here.
+// Outside its random path, the server answers every request with 404. A browser may have cached files of another server
+// that used this port before. These files have other paths, so the browser never takes them for a part of the
+// dashboard.
 func TestOnlyTheRandomPathLeadsToThePage(t *testing.T) {
 	s := serve(t)
 	files := []string{"GET /", "GET /style.css", "GET /script.js", "POST /open"}

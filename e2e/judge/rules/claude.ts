@@ -90,7 +90,8 @@ type Check = (p: Prompt, e: Evidence) => Finding[]
 const firstIsUser: Check = ({ turns: [first] }) => (first && first.role !== "user" ? [{ where: "messages[0]", detail: `the first message is the ${first.role}'s` }] : [])
 
 /**
- * The conversation must end with the user. Current models do not continue an answer, and a thinking model never does.
+ * The conversation must end with a message of the user. If it ended with an answer, the model would have to continue
+ * this answer. Current models refuse that, and so does every model that thinks.
  */
 const lastIsUser: Check = ({ turns }) => {
   const last = turns.at(-1)
@@ -238,8 +239,8 @@ const fourBreakpoints: Check = ({ breakpoints }) => (breakpoints > 4 ? [{ where:
 
 /**
  * The newest message must end with a breakpoint, so that the next request finds the whole prompt in the cache. If there
- * are too many breakpoints, the AI SDK's packages remove the last ones, so this is the first one to be lost. A request
- * without any breakpoint is allowed, because another program may set them, for example a gateway.
+ * are too many breakpoints, the AI SDK's packages remove the last ones, so they would remove this one first. A request
+ * without any breakpoint is allowed, because another program, for example a gateway, may set the breakpoints.
  */
 const newestIsCached: Check = ({ turns, breakpoints }) => {
   const last = turns.at(-1)

@@ -11,7 +11,10 @@ interface HiddenRun {
   left: number
   /** How many tokens an answer may have. */
   readonly maxOutput: number
-  /** Ends the turn. At its own limit of steps, OpenCode would only ask the model to stop. */
+  /**
+   * Ends the turn when the agent has no request left. OpenCode has a limit of steps, too, but at this limit it only asks
+   * the model to stop.
+   */
   stop(): void
   /** The answers so far, by message id, from events. */
   readonly answers: Map<string, { info: Fact; text: string }>
@@ -82,7 +85,10 @@ export async function removeOrphans({ session, storage }: PluginContext): Promis
   }
 }
 
-/** If this version of OpenCode can return the messages of a session, the answers come from them: events may be lost. */
+/**
+ * Reads the answers from the session's messages, because some events may have been lost. If this version of OpenCode
+ * cannot return messages, the answers from the events stay.
+ */
 async function store(session: PluginContext["session"], id: string, run: HiddenRun): Promise<void> {
   for (const message of listOf(await session.context?.({ sessionID: id }).catch(() => undefined))) {
     if (message.type !== "assistant") continue

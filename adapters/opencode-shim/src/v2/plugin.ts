@@ -40,7 +40,10 @@ class Plugin {
     this.log = log
   }
 
-  /** If a version of OpenCode lacks a hook, it accepts the name without an error, and never calls the hook. */
+  /**
+   * Registers the hooks for all versions of OpenCode 2. If a version does not know a hook's name, it accepts the name
+   * without an error, and never calls the hook.
+   */
   async attach(): Promise<void> {
     const { session, location, plugin } = this.ctx
     if (location) void this.of("", location.directory)
