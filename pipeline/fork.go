@@ -237,8 +237,8 @@ func (c Copy) MovedSetup(s frozen.Setup) frozen.Setup {
 	return s
 }
 
-// MovedBinding translates a binding of the original for the copy. If the copy has no message for it, the message key is
-// empty, and Answered uses only the prompt.
+// MovedBinding translates a binding of the original for the copy. If the copy lacks the binding's message, the message
+// key becomes empty. Answered then uses only the prompt of the binding.
 func (c Copy) MovedBinding(b frozen.Binding) frozen.Binding {
 	b.MessageKey = c.Messages[b.MessageKey]
 	return b

@@ -109,7 +109,8 @@ func (s *content) rawTokens(i int) int {
 	return tokens
 }
 
-// callTokens is the size of the part of a call that the historian reads, in tokens (docs/history.md).
+// The historian reads a tool call only in a short form, of about callTokens tokens, and never reads its result
+// (docs/history.md).
 const callTokens = 20
 
 func (s *content) readTokens(i int) int {

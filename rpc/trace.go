@@ -23,8 +23,9 @@ import (
 
 type Sender string
 
-// A frame from FromRecorder was on neither side of the connection. The recorder adds it before a frame of the shim, to
-// save the host's state at that moment (see Recorder.ExportFrom).
+// FromShim and FromHost name the program that sent a frame. No program sent a frame of FromRecorder: the recorder
+// itself writes it into the trace, before a frame of the shim, to save the host's state at that moment (see
+// Recorder.ExportFrom).
 const (
 	FromShim     Sender = "shim"
 	FromHost     Sender = "host"

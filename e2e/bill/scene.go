@@ -18,8 +18,8 @@ type scene struct {
 	// usual, the method maxRatio returns 1 instead.
 	maxRatios map[schema.Spending]float64
 	maxBusts  int
-	// minKnown is the smallest allowed share of needles that the model knows: they are in the last prompt, or magicctx
-	// adds them to it.
+	// minKnown is the smallest allowed share of the story's needles that the model still knows at the end. The model
+	// knows a needle if the last prompt contains it, or if magicctx adds it when the user asks for it.
 	minKnown float64
 	// In a mixed scene, some steps have 20 times as many tokens as others.
 	isMixed bool

@@ -153,8 +153,8 @@ export function thinking(raw: readonly Turn[], wire: readonly Turn[], model: Mod
   if (own.length === 0) return hits
   const lost = own.filter((block) => !sent.get(owner)?.some((b) => b.signature === block.signature))
   if (lost.length > 0) {
-    // The rule's name distinguishes three cases: some blocks are missing, all blocks are missing because the answer was
-    // joined with an older one, or all blocks are missing for another reason.
+    // The three names tell a reader of the finding what happened: only some of the blocks are missing; all of them are,
+    // and the answer was joined with another one; or all of them are, for another reason.
     const isFused = last.blocks.some((block) => block.message !== owner)
     const rule = lost.length < own.length ? "newest-thinking-cut" : isFused ? "newest-thinking-lost-fused" : "newest-thinking-lost"
     hits.push({ rule, at: owner, detail: `${lost.length} of ${own.length} thinking blocks of the newest answer are not sent; of ${outline(raw.slice(-4))} is left ${outline(wire.slice(-2))}` })

@@ -14,7 +14,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// A chat is a client that sends back every answer of a binding model. A test can change the messages.
+// A chat is a client that talks to a model with bound thinking. It sends every answer back unchanged in its next
+// request, unless a test changes its messages.
 type chat struct {
 	t        *testing.T
 	server   *Server

@@ -257,8 +257,8 @@ func (p *player) transform(ctx context.Context, s step) error {
 	if err != nil {
 		return err
 	}
-	// If the session is a fork, its first array already contains messages, and drops that come from the original
-	// may affect them. So the first array does not count as one that only grew.
+	// A fork already begins with messages, and the edits that it takes over from its original may shorten them on its
+	// first pass. So a session's first array does not count as one that only grew.
 	grew := held > 0 && unchanged >= held
 	err = p.observe(ctx, ses, transformed{params: params, answer: w, after: after, grew: grew, elapsed: elapsed})
 	if err != nil {
@@ -308,8 +308,8 @@ func (p *player) observe(ctx context.Context, ses *session, t transformed) error
 
 	isBust := commonPrefix(ses.before, t.after) < visible(ses.before)
 	isUnknown := ses.isContinued && !ses.isSeen // the trace does not show the session's previous wire
-	// A new system prompt that comes before its pass causes a bust that the messages do not show. This bust is not
-	// unexplained.
+	// If the harness asks for the system prompt before the pass, the journal can contain a bust for a changed prompt
+	// although the messages have not changed. The cause of such a bust is known, so it is not marked as unexplained.
 	if isBust != row.Bust && !isUnknown && row.BustCause != pipeline.BustSystem {
 		pass.BustCause = pipeline.BustUnexplained
 		pass.Bust = true

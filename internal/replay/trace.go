@@ -222,7 +222,8 @@ func (t *trace) answer(method string, params json.Value) (json.Value, error) {
 	return given[0], nil
 }
 
-// A trace may break off within a line or within its compressed data.
+// isTorn reports whether err means that the trace was cut off, either in the middle of a line or in its compressed
+// data.
 func isTorn(err error) bool {
 	return errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, rpc.ErrTruncated)
 }

@@ -49,7 +49,8 @@ type Change struct {
 	Freed  string `json:"freed,omitzero"`
 	Before Text   `json:"before"`
 	After  Text   `json:"after"`
-	// Summaries now replace the messages from First to Last. For any other change, both are 0.
+	// If the change is a new summary, First and Last are the ordinals of the messages that it replaces. Otherwise, both
+	// are 0.
 	First int `json:"first,omitzero"`
 	Last  int `json:"last,omitzero"`
 }

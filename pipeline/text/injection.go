@@ -74,8 +74,7 @@ func Pieces(text string) []Piece {
 	return pieces
 }
 
-// A remainder is what is left of a text after removals. For each byte that is left, the field at holds its offset in the
-// original text.
+// A remainder is what is left of a text after removals. at[i] is the place of text[i] in the original text.
 type remainder struct {
 	text string
 	at   []int

@@ -63,9 +63,10 @@ func LockHost(ctx context.Context, e Endpoint) (*HostLock, error) {
 	}
 }
 
-// tryLockHost waits only a moment for each lock. The lock in the runtime directory comes first, so that clients see
-// that the host of this endpoint is alive. The lock in the data directory prevents a host with another runtime
-// directory. If the data directory is read-only, the first lock has to be enough.
+// tryLockHost takes two locks, and waits only a moment for each. The lock in the runtime directory comes first: it
+// tells clients that the host of this endpoint is alive. The lock in the data directory keeps out a second host that
+// uses another runtime directory with the same data. If the second lock cannot be created, for example because the data
+// directory is read-only, the first one has to be enough.
 func tryLockHost(ctx context.Context, e Endpoint) (unlock func(), err error) {
 	unlockRuntime, err := lockSoon(ctx, e.hostLock())
 	if err != nil || e.data == "" {

@@ -86,7 +86,8 @@ func TestSharedTextsHoldNoSecret(t *testing.T) {
 	}
 }
 
-// Share must also remove the texts of a field that is added later, and that no list names.
+// Somebody may add a field later and not know about redact. So redact must remove every text of a value, and may keep
+// only the fields that it lists by name. Here it must keep neither Name nor the text in a nested struct.
 func TestEachTextIsRedacted(t *testing.T) {
 	type inner struct{ Text string }
 	v := struct {
