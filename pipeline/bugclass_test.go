@@ -14,9 +14,9 @@ import (
 
 // The tests in this file and in defects_test.go are named after the bug classes A, B and C in docs/defects.md.
 
-// Bug A10, second case: after a pause of ten minutes, every pass busted again until the next answer came, even if the
-// passes were a second apart. An output may be dropped only if an earlier pass could have dropped it. The host counted
-// the first bust as this earlier pass, so the next pass could drop more.
+// Bug A10, second case: after a pause of ten minutes, every pass busted until the next answer came, even if the passes
+// were a second apart. The reason: a rule drops an output only if an earlier pass could already have dropped it. The
+// host counted the first bust after the pause as such an earlier pass, so the second bust could drop more, and so on.
 func TestBugA10IdleBustsOnceBeforeTheAnswer(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: go\nassistant t1..t30 (10%): call bash c# {\"n\":#} -> \"{4000 x}\"\nassistant a1 (62%): done\nuser u2: n")

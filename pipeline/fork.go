@@ -117,16 +117,17 @@ type Copy struct {
 	// Next is the key of the answer to the original's newest request. The original has made no pass since this answer,
 	// so it has no units of the answer yet. Next is "" if the copy has no such answer.
 	Next string
-	// GoesOn means that the copied messages are followed by answers that the host does not know, for example because
-	// its database was lost. So it does not know which wires these answers belong to.
+	// GoesOn means that answers follow the copied messages that the host does not know, for example because its
+	// database was lost. The host cannot tell for which wires the model gave these answers.
 	GoesOn bool
 }
 
-// CopyOf finds the messages of the array that are copies of another session's messages. units are that session's units,
-// ascending by tag. CopyOf does not compare places, because a compaction that keeps turns puts its summary before older
-// messages. It does not compare tags, because the harness may store the text of an aborted answer late. One equal unit
-// shows that a message is a copy, because its other units may have changed since the original's newest pass. All
-// messages after the last copy are new.
+// CopyOf finds the messages of the array that are copies of another session's messages. `units` are that session's
+// units, ascending by tag. One equal unit is enough to recognise a copy, because the other units of the message may
+// have changed since the original's newest pass. All messages after the last copy are new.
+//
+// CopyOf compares neither places nor tags. Places can differ, because a compaction that keeps turns puts its summary
+// before older messages. Tags can be out of order, because the harness may store the text of an aborted answer late.
 func (o Outline) CopyOf(units []frozen.Unit) Copy {
 	places := make(map[int64][]int, len(units)) // indexes in units, by fingerprint
 	for i, u := range units {

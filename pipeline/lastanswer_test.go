@@ -9,9 +9,9 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// Bug J9: steps lost their thinking, because their calls were dropped or the provider joined them with the step before.
-// A revert made such a step the last answer. Anthropic refuses a last answer with calls that does not begin with its
-// thinking.
+// Bug J9: a step in the middle may lose its thinking, because its calls were dropped or the provider joins it with the
+// step before. Then a revert made such a step the last answer. Anthropic refuses a request whose last answer has calls
+// and does not begin with its thinking.
 func TestLastAnswerBeginsWithItsThinkingAfterARevert(t *testing.T) {
 	for _, profile := range fusing {
 		for _, drops := range []string{"drop 3", "drop 3 5", "drop 3 5 6", "drop 5 6"} {
@@ -153,9 +153,9 @@ func TestDroppedCallDoesNotComeBack(t *testing.T) {
 	}
 }
 
-// Bug F10: a turn ended with an empty answer. The provider refuses empty texts, so the host removed this answer. Then
-// the answer before it became the last one, and had calls but did not begin with thinking. Bug F25 was the same for an
-// unknown provider.
+// Bug F10: a turn ended with an empty answer. The provider refuses empty texts, so the host removed this answer. The
+// answer before it then became the last one, and was refused: it had calls, but did not begin with thinking. Bug F25
+// was the same for an unknown provider.
 func TestEmptyAnswerAfterCallsKeepsAText(t *testing.T) {
 	for _, profile := range []string{"vertex", "unknown"} {
 		s := begin(t, profile, 1)
@@ -169,10 +169,10 @@ func TestEmptyAnswerAfterCallsKeepsAText(t *testing.T) {
 	}
 }
 
-// Bug F24: answer a2 has thinking and a text. The model continued without a prompt, with the step a3. The provider
-// joins a2 and a3 into one answer, which begins with the thinking of a2. But the rules only looked at a3, which has no
-// thinking, and dropped the call before a2. Then the provider also joined a1 with this answer, so the text of a1 came
-// before the thinking.
+// Bug F24: answer a2 has thinking and a text. Then the model continued without a prompt, with the step a3, so the
+// provider joins a2 and a3 into one answer. It begins with the thinking of a2, as it must. But the rules only looked at
+// a3, which has no thinking, and dropped the call before a2. Without this call, the provider joined a1 with the answer,
+// too, and the text of a1 came before the thinking.
 func TestAnswerJoinedWithTheNewestStepKeepsItsThinking(t *testing.T) {
 	const turn = "user u1: q\nassistant a1 (tool-calls): think signed \"r1\" | so | call bash c1 {\"n\":1} -> \"{9000 x}\"\nassistant a2: think signed \"r2\" | so\n"
 	for _, profile := range fusing {
@@ -201,8 +201,9 @@ func TestAnswerJoinedWithTheNewestStepKeepsItsThinking(t *testing.T) {
 	}
 }
 
-// Bug F26: a turn ended with thinking and no calls, and the next pass dropped the call before this answer. Then the
-// model continued without a prompt. Anthropic joined all these answers into one, which began with an older text.
+// Bug F26: a turn ended with an answer that has thinking and no calls. The next pass dropped the call before this
+// answer. Then the model continued without a prompt. Anthropic joined all three answers into one, which began with the
+// text of the oldest instead of with thinking.
 func TestAnswerThatMayGoOnKeepsItsThinking(t *testing.T) {
 	for _, profile := range fusing {
 		for _, answer := range []string{`think signed "r2" | so`, `think signed "r2"`} {
@@ -233,8 +234,8 @@ func (s *story) lastAnswerIsJoined(first, second string) {
 	}
 }
 
-// Bug F25: with an unknown provider, the whole step is removed when its only call is dropped. If this step had ended a
-// turn, the step before it became the last answer, without thinking at its start.
+// Bug F25: with an unknown provider, the whole step is removed when its only call is dropped. If this step was the end
+// of a turn, the step before it became the last answer, and did not begin with thinking.
 func TestStepThatEndsATurnStaysAtAGateway(t *testing.T) {
 	const turn = "user u1: q\nassistant a1 (tool-calls): so | call bash c1 {} -> \"A\"\nassistant a2 (tool-calls): think signed \"r2\" | so | call bash c2 {} -> \"B\"\n"
 	const rest = "assistant t1..t20 (10%): think signed \"h#\" | call bash e# {\"n\":#} -> \"o#\"\nassistant a4 (10%): done\nuser u3: n"

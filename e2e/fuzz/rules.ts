@@ -143,8 +143,8 @@ export function thinking(raw: readonly Turn[], wire: readonly Turn[], model: Mod
       if (n > 0 && n < group.length) hits.push({ rule: "thinking-split", at: message, detail: `${n} of ${group.length} consecutive thinking blocks of ${message} are sent` })
     }
   }
-  // `last` is the newest answer as the provider sees it, so it may join several messages. If the request ends with
-  // results, `owner` is the message of its last call.
+  // `last` is the newest answer as the provider sees it, which may consist of several messages. `owner` is the message
+  // with its last call.
   const last = wire.findLast(({ role }) => role === "assistant")
   const owner = last?.blocks.findLast((block) => block.kind === "call")?.message
   if (!last || !owner || !wire.at(-1)!.blocks.some((block) => block.kind === "result")) return hits

@@ -124,7 +124,8 @@ func TestThinkingIsBoundToItsPrefix(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		change func(*chat)
-		// invalid are the blocks that fail the check. why is a part of the reason for the first of them.
+		// `invalid` lists the blocks that must fail the check, and `why` is a part of the expected reason for the first
+		// of them.
 		invalid []string
 		why     string
 		missing []MissingBlock

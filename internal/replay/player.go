@@ -63,7 +63,7 @@ type session struct {
 	before     []render.Rendered
 	dropped    map[string]bool
 	sent       string
-	// pending is the pass whose request still waits for its system prompt.
+	// `pending` is the pass whose request still waits for its system prompt.
 	pending     *Pass
 	at          int64
 	model       string
@@ -75,7 +75,7 @@ type session struct {
 	// it.
 	system, rawSystem []string
 	runs              int
-	// counted is the usage of the newest pass, or nil before the first pass.
+	// `counted` is the usage of the newest pass, or nil before the first pass.
 	counted *promptcache.Tokens
 }
 
@@ -349,8 +349,8 @@ func (p *player) observe(ctx context.Context, ses *session, t transformed) error
 	return nil
 }
 
-// The method `system` asks the host for the system prompt. With the answer, the model's request is complete, so
-// system also bills it.
+// system replays a request for the system prompt. The answer completes the request to the model, so settle can then
+// bill that request.
 func (p *player) system(ctx context.Context, s step) error {
 	var params schema.SystemParams
 	if err := json.Unmarshal(s.params, &params); err != nil {

@@ -53,8 +53,8 @@ func (ss *Sessions) BuildCopy(ctx context.Context, s *Session, own store.Snapsho
 	return nil
 }
 
-// To find the original, the host compares this number of the copy's first messages with other sessions. One message is
-// not enough. If the harness has compacted the original since the original's newest pass, the copy begins with a
+// lookedFor is the number of messages at the start of the copy with which the host looks for the original. One message
+// is not enough: if the harness has compacted the original since the original's newest pass, the copy begins with a
 // summary that no pass has seen.
 const lookedFor = 4
 
@@ -194,10 +194,12 @@ type copiedHistory struct {
 	rows []chronicle.Compartment
 }
 
-// historyOfCopy returns the compartments whose messages the copy has. If the copy begins with a summary by the
-// harness, it also has the summarised messages, under their keys in the original. If the head covers messages that the
-// copy lacks, the head loses the key of its last message, as after a revert. The copy's first pass then makes a new
-// head from the compartments.
+// historyOfCopy returns the compartments that the copy takes over: those whose messages are in the copy's array. If the
+// array begins with a summary by the harness, the compartments behind the summary stay, too. Their messages are not in
+// the array, so they keep the original's keys.
+//
+// If the head covers messages that the copy lacks, the head loses the key of its last message, as after a revert. The
+// copy's first pass then makes a new head from the compartments.
 func historyOfCopy(head *store.HeadRow, rows []chronicle.Compartment, copied pipeline.Copy) copiedHistory {
 	var h copiedHistory
 	messages, before := maps.Clone(copied.Messages), ""

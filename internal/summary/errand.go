@@ -35,8 +35,8 @@ type errand struct {
 	host *Historian
 	// noun names the errand to the user, for example "wrap-up". command is the command that began it.
 	noun, command string
-	// scope is the range of messages that the errand summarises. If the errand continues an interrupted one, the
-	// messages before next are already summarised.
+	// scope is the range of messages that the errand summarises, and `next` is the first of them without a new summary.
+	// An errand that continues an interrupted one begins in the middle of its scope.
 	scope  chronicle.Range
 	next   int
 	source session.RawSource
@@ -51,8 +51,8 @@ type errand struct {
 	// results, discard is nil.
 	discard func(context.Context) error
 
-	// chunk and raw are the most recently read chunk and its messages. toldAt is the time of the newest notice.
-	// Only the errand's own goroutine uses these fields.
+	// `chunk` is the chunk that was read most recently, and `raw` holds its messages. `toldAt` is the time of the
+	// newest notice. Only the errand's own goroutine uses these fields.
 	chunk  historian.Chunk
 	raw    []historian.Message
 	toldAt int64

@@ -71,7 +71,8 @@ type Request struct {
 	At     int64 // Unix ms; 0 if the journal no longer has the request
 	Within rawhistory.Session
 	Snap   store.Snapshot
-	// Before the request, summaries replaced the messages up to Covered. Now they replace them up to Through.
+	// Covered is the ordinal of the last message that summaries replaced before the request. Through is the last one
+	// that they replace since the request.
 	Covered, Through int
 	Summaries        []chronicle.Compartment
 }

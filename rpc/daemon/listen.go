@@ -22,8 +22,9 @@ type Listener struct {
 	file  string // socket or token file, removed at the end
 
 	record string // the file that names the runtime directory, removed at the end; "" if none was written
-	// Clients whose environment leads to another runtime directory find this host by its record. If the record could
-	// not be written, Unrecorded is the reason. Otherwise, it is nil.
+	// A client with another environment may look for the host in another runtime directory. So the host records its
+	// runtime directory in a file of the data directory (`record`). Unrecorded is the error if this file could not be
+	// written.
 	Unrecorded error
 }
 
@@ -46,8 +47,8 @@ func LockHost(ctx context.Context, e Endpoint) (*HostLock, error) {
 	for {
 		unlock, err := tryLockHost(ctx, e)
 		if err == nil {
-			// The token file may come from a dead host, whose port may now belong to any other program. While a process
-			// holds the lock, clients trust the file, so it must be removed.
+			// A dead host may have left its token file, which names a port that any program may use now. While a
+			// process holds the lock, clients trust the token file, so it must be removed before they read it.
 			os.Remove(e.tcp())
 			return &HostLock{e, unlock}, nil
 		}
