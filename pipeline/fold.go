@@ -125,8 +125,9 @@ func (s *array) isBack(c *chronicle.Compartment) bool {
 	return end != "" && s.Has(end) && !slices.ContainsFunc(c.Keys, func(key string) bool { return key != "" && !s.Has(key) })
 }
 
-// follows reports whether c continues the chain without a gap. In Pi, another branch of the session can have different
-// messages with the same ordinals, so follows checks that no message lies between the end of the chain and c.
+// follows reports whether the messages of c come directly after the messages of the chain. Ordinals do not show this:
+// in Pi, another branch of the session can have different messages with the same ordinals. So follows checks that no
+// message of the array lies between the end of the chain and c.
 func (s *array) follows(c *chronicle.Compartment, chain []chronicle.Compartment) bool {
 	from := 0
 	if n := len(chain); n > 0 {

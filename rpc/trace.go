@@ -39,8 +39,8 @@ type TraceFrame struct {
 	Body json.Value `json:"body"`
 	// Attachment is absent if the frame has none.
 	Attachment json.Value `json:"attachment,omitzero"`
-	// Kept saves space in the frame of a resync. The first Kept messages of its array are the same as in the session's
-	// last array, so Attachment has only the messages after them.
+	// The array of a resync often begins with the same messages as the session's last array. To save space, the
+	// recorder leaves these messages out of Attachment. Kept is their number.
 	Kept int `json:"kept,omitzero"`
 }
 

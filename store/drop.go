@@ -27,11 +27,11 @@ type ToolReplyRow struct {
 }
 
 // QueueDrops stores drops, and the reply of the tool call that asked for them, in one transaction. If the call already
-// has a stored reply, QueueDrops queues nothing: after a crash, the harness repeats the call, but a pass may already
+// has a stored reply, the harness repeats it after a crash. QueueDrops then queues nothing, because a pass may already
 // have carried out the drops. A tag that is already queued keeps its place. If CallID is empty, no reply is stored.
 //
-// `units` are all units that no pass could store yet. If such a unit were lost, its drop would wait for a tag that no
-// unit has.
+// `units` are all units that no pass could store yet, and QueueDrops stores them, too. Otherwise, a crash could lose a
+// unit and keep its drop, which would then wait for ever.
 func (s *Store) QueueDrops(ctx context.Context, key Key, units []UnitRow, drops []DropRow, reply ToolReplyRow) error {
 	err := s.Update(ctx, func(tx *database.Tx) error {
 		if err := s.ensureSession(tx, key); err != nil {

@@ -103,8 +103,9 @@ func (ss *Sessions) copyOf(ctx context.Context, key store.Key, o pipeline.Outlin
 	return snap, o.CopyOf(units), nil
 }
 
-// The first pass stores the adopted state. A new kind of decision about messages or units must be copied here, too: a
-// copied unit keeps its tag and gets a new key, and a copied message gets a new key (copied.Messages).
+// adopt gives the fork the frozen state of its original. The first pass stores it. If you add a new kind of decision
+// about messages or units, copy it here, too: a copied unit keeps its tag and gets a new key, and a copied message gets
+// a new key (copied.Messages).
 func (s *Session) adopt(original store.Snapshot, past copiedHistory, copied pipeline.Copy, own store.Snapshot, codec transcript.Codec) {
 	from := original.Session
 	s.Row.Epoch, s.Row.TagCounter = from.Epoch, copied.TagCounter()
