@@ -114,8 +114,9 @@ func (s *Store) ToolReply(ctx context.Context, key Key, callID string) (reply st
 	return reply, found, nil
 }
 
-// Answer runs act for a tool call of the model, and stores the changed memories or notes and the reply in one
-// transaction. If the call already has a stored reply, Answer only returns the reply.
+// Answer runs `act`, which changes memories or notes for a tool call of the model, and stores the changes and the reply
+// in one transaction. If the call already has a stored reply, the harness repeats it after a crash, so Answer only
+// returns this reply.
 func (s *Store) Answer(ctx context.Context, key Key, callID string, act func(*memories.Editor) (string, error)) (reply string, err error) {
 	err = s.Update(ctx, func(tx *database.Tx) error {
 		if err := s.ensureSession(tx, key); err != nil {

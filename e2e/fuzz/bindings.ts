@@ -96,8 +96,9 @@ export class Bindings {
   }
 
   private lose({ raw, passes, isBust, isGood, isCopy, hasGood, hasLostDatabase }: BoundRequest, sent: ReadonlySet<string>, starts: ReadonlyMap<string, bigint>): void {
-    // After a change of the model or the agent, the host removes all thinking. If only the newest answer had thinking,
-    // the wire still continues the last request, so the pass is no bust. The lost thinking is no error.
+    // After a change of the model or the agent, the host removes all thinking on purpose. Usually, this pass is a bust.
+    // But if only the newest answer had thinking, the wire still continues the last request, so the pass is not a bust,
+    // and the lost thinking must not be reported.
     const isNewPreamble = passes.some(({ cause }) => cause === "preamble-changed" || cause === "model-changed")
     // A fork's first pass may drop content under pressure, and this invalidates thinking. The journal does not call
     // this pass a bust, because the fork has sent nothing before (-seed 200461).

@@ -134,7 +134,7 @@ export function thinking(raw: readonly Turn[], wire: readonly Turn[], model: Mod
       else from = at + 1
     }
   }
-  // Blocks of bound thinking become invalid one by one, so a group may lose only some of its blocks.
+  // With bound thinking, the host may send only some blocks of a group, because the blocks become invalid one by one.
   if (model.binds) return hits
   for (const [message, all] of written) {
     const kept = new Set(sent.get(message)?.map((block) => block.signature))

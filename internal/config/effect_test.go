@@ -40,8 +40,8 @@ func checkEffects(t *testing.T, read map[string]bool, prefix string, of reflect.
 var configNames = map[string]bool{"cfg": true, "c": true, "config": true, "settings": true, "Config": true, "userConfig": true}
 
 // fieldsThatAreRead returns the fields that the code reads, for example "AutoDrop.Duplicates" for
-// cfg.AutoDrop.Duplicates. If a function receives a whole block, a field of the block is read if any selector in the
-// code has its name.
+// cfg.AutoDrop.Duplicates. Some functions receive a whole block such as cfg.AutoDrop. Then fieldsThatAreRead cannot see
+// which fields they read. So it counts a field of the block as read if its name occurs in any selector of the code.
 func fieldsThatAreRead(t *testing.T, root string) map[string]bool {
 	t.Helper()
 	read, selected, whole := map[string]bool{}, map[string]bool{}, map[string]int{}

@@ -43,8 +43,8 @@ type Options struct {
 	// DisabledAt returns the file:line that switches magicctx off for a directory, and may be nil.
 	DisabledAt func(schema.Harness, string) string
 	// Conflicts lists settings of the harness that cannot work together with magicctx. If another plugin rewrites the
-	// same messages, competitor is not empty. The host then does not work, and reports competitor as the reason.
-	// Conflicts may be nil.
+	// same messages, `competitor` says so in a sentence, and the host does nothing and reports this sentence as the
+	// reason. Conflicts may be nil.
 	Conflicts func(context.Context, schema.Harness, string) (all []config.Warning, competitor string)
 	// Identify returns the project of a directory, which may take seconds (project.Identify). If Identify is nil, as
 	// in a replay, each directory is its own project.

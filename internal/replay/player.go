@@ -226,15 +226,15 @@ func (p *player) transform(ctx context.Context, s step) error {
 			return err
 		}
 	}
-	// If the recorded call was a resync, it stays a resync. Any other call gets the revision in this replay as its
-	// base.
+	// The revisions of this replay differ from the recorded ones. So a call with a base gets the newest revision of
+	// this replay. A resync has no base, and stays a resync.
 	if params.Base != 0 {
 		params.Base = ses.mirror.revision
 	}
-	// Sent names a wire by its token. The tokens of this replay differ from those in the recording, so Sent gets
-	// the token of this replay. The traces of older shims contain no tokens. There, each request gets the token of
-	// its pass. If a session began before the trace, its first token names a wire that the trace does not contain,
-	// so this token stays.
+	// Sent is the token of a wire, and the tokens of this replay differ from the recorded ones. So the player replaces
+	// a recorded token with its own. Traces of older shims contain no tokens, so there every call gets one. The
+	// exception is the first call of a session that began before the trace: its token names a wire that the trace does
+	// not contain, so the call stays as it was recorded.
 	isBefore := ses.isContinued && !ses.isSeen
 	if (params.Sent != "" || !p.trace.tellsSent) && !isBefore {
 		params.Sent = ses.sent

@@ -58,10 +58,10 @@ func (ss *Sessions) BuildCopy(ctx context.Context, s *Session, own store.Snapsho
 // summary that no pass has seen.
 const lookedFor = 4
 
-// Original returns the session from which the session of key has copied messages, and the copied messages. Both are
-// empty if there is no such session. o is the outline of the copy's array. If the harness names an original, as Pi
-// does, Original prefers it. Otherwise it takes the session with the most copied units. Suppose that C is a fork of B,
-// and B is a fork of A. A may have seen more messages, but B has the newest decisions about them.
+// Original returns the session from which the harness copied the beginning of the session `key`, and the copied
+// messages. Both are empty if there is no such session. `o` is the outline of the copy's array. If the harness names an
+// original, as Pi does, Original prefers it. Otherwise, it takes the session with the most copied units. Suppose that C
+// is a fork of B, and B is a fork of A. A may have seen more messages, but B has the newest decisions about them.
 func (ss *Sessions) Original(ctx context.Context, key store.Key, named, directory string, o pipeline.Outline) (best store.Snapshot, longest pipeline.Copy, err error) {
 	if named != "" {
 		if best, longest, err = ss.copyOf(ctx, store.Key{Harness: key.Harness, Session: named}, o); err != nil || len(longest.Units) > 0 {

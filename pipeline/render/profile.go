@@ -26,9 +26,10 @@ type Profile struct {
 	// WantsThinkingFirst: while thinking is on, the provider refuses a request whose last answer has calls and does not
 	// begin with thinking. Anthropic's models do so on every route. An unknown provider may serve one of these models.
 	WantsThinkingFirst bool
-	// StepsLeaveWhole: a step may be removed only as a whole. This is for Gemini, which accepts a call only directly
-	// after a user message or results. Of several parallel calls, only the first one carries the signature, so it
-	// cannot be removed alone. If a text or another call of the step stays, the step's dropped calls become skeletons.
+	// StepsLeaveWhole: the host may remove a step only as a whole. Gemini needs this for two reasons. It accepts a call
+	// only directly after a user message or results. And of several parallel calls, only the first one carries the
+	// signature, so the others cannot stay without it. If a text or another call of the step stays, the step's dropped
+	// calls become skeletons.
 	StepsLeaveWhole bool
 	// ForgetsReasoning: the provider does not require the reasoning of earlier turns. Some providers do require it:
 	// Moonshot expects it as reasoning_content, and OpenAI as reasoning items.
