@@ -145,7 +145,8 @@ func (w *world) piOptions(o opencodetest.Options) pitest.Options {
 	return p
 }
 
-// relaunch starts a new process that continues the sessions of an ended one. Pi must be told which sessions.
+// relaunch starts a new process that continues the sessions of the process `ended`. Pi does not find its sessions by
+// itself, so relaunch names them.
 func (w *world) relaunch(ended agent.Agent, o opencodetest.Options) agent.Agent {
 	w.t.Helper()
 	before, ok := ended.(*agent.Pi)

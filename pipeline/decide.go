@@ -67,7 +67,8 @@ type Decision struct {
 type Assessment struct {
 	Verdict schema.Verdict
 	Cause   Cause
-	// Agent is the harness's name of the agent that answers, for example "build".
+	// Model is the model that answers. Agent is the agent for which it answers, by the harness's name, for example
+	// "build".
 	Model schema.Model
 	Agent string
 	// InputTokens is the size of the newest prompt for which the provider has reported a usage (Size.Measured). Size is

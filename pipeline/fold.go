@@ -39,7 +39,7 @@ type History struct {
 	// StandsAlone allows a head that shows only memories or promises, and no compartment. Such a head frees no space,
 	// so it changes only when the prefix is gone anyway, or after a flush.
 	StandsAlone bool
-	// Refold asks the next bust for a fold, because compartments of the head were replaced or removed.
+	// Refold makes the next bust fold the head, because compartments of the head were replaced or removed.
 	Refold bool
 }
 
@@ -275,8 +275,8 @@ func (s *Session) extend(r Readings, shown []chronicle.Compartment) headChange {
 	return change
 }
 
-// cover sets the fields of h so that h replaces all messages up to the last message in shown. It returns the keys of
-// these messages, except the prompts that h pins.
+// cover makes h the head in place of all messages up to the last message of the compartments in `shown`. It returns the
+// keys of these messages, except the prompts that h pins.
 func (s *content) cover(h *frozen.Head, shown []chronicle.Compartment, r Readings) frozen.Keys {
 	last := &shown[len(shown)-1]
 	h.Through, h.Ordinal, h.AfterSummary = s.lastInArray(last), last.End, last.AfterSummary

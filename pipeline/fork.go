@@ -89,7 +89,8 @@ func OutlineOf(codec transcript.Codec, raws []json.Value) Outline {
 	return o
 }
 
-// First returns the fingerprints of the first units of n messages. It skips messages without a unit or fingerprint.
+// First returns the fingerprint of the first unit of n messages. It skips messages that have no unit, or no
+// fingerprint.
 func (o Outline) First(n int) (first []int64) {
 	for _, m := range o {
 		if len(first) == n {
@@ -211,7 +212,8 @@ func (c Copy) Moved(g Gauge) Gauge {
 		g.Of = measurementOf("", g.Tokens)
 		return g
 	}
-	// g.Of may name a message that is not in the copy. The gauge then assumes a revert, because all usages are older.
+	// If the copy lacks the message that g.Of names, g.Of stays as it is. All usages of the copy are older than this
+	// message, so the gauge treats it as reverted.
 	g.Of = c.measurement(g.Of)
 	return g
 }

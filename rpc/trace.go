@@ -90,7 +90,7 @@ func NewRecorder(dir string, c clock.Clock, log *slog.Logger) (*Recorder, error)
 // traceName matches the names that NewRecorder gives. Other files in the directory belong to the user.
 var traceName = regexp.MustCompile(`^\d{13}-\d+\.jsonl$`)
 
-// removeOldTraces removes the oldest traces until the remaining traces have at most limit bytes in total.
+// removeOldTraces removes the oldest traces, until the remaining ones have at most `limit` bytes together.
 func removeOldTraces(dir string, limit int64) error {
 	entries, err := os.ReadDir(dir) // ReadDir sorts by name, and so by time
 	if err != nil {

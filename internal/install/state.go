@@ -128,7 +128,8 @@ func FindPlugin(ctx context.Context, p Place) (*Plugin, error) {
 	return found, nil
 }
 
-// If path is a directory that an installation has made, scriptAt returns the script in it, otherwise path itself.
+// scriptAt returns the script of a plugin. If `path` is a directory that an installation has made, this is the script
+// in the directory. Otherwise, it is `path` itself.
 func (p Place) scriptAt(path string) string {
 	_, err := os.Stat(filepath.Join(path, "package.json"))
 	if p.Harness.loadsDirectories && filepath.Base(path) == p.Harness.shimDirectory && errors.Is(err, fs.ErrNotExist) {
