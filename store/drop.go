@@ -26,8 +26,8 @@ type ToolReplyRow struct {
 	At     int64 // Unix ms
 }
 
-// QueueDrops stores drops, and the reply of the tool call that asked for them, in one transaction. If the call already
-// has a stored reply, the harness repeats it after a crash. QueueDrops then queues nothing, because a pass may already
+// QueueDrops stores drops, and the reply of the tool call that asked for them, in one transaction. After a crash, the
+// harness may repeat a call whose reply is already stored. QueueDrops then queues nothing, because a pass may already
 // have carried out the drops. A tag that is already queued keeps its place. If CallID is empty, no reply is stored.
 //
 // `units` are all units that no pass could store yet, and QueueDrops stores them, too. Otherwise, a crash could lose a
@@ -115,8 +115,8 @@ func (s *Store) ToolReply(ctx context.Context, key Key, callID string) (reply st
 }
 
 // Answer runs `act`, which changes memories or notes for a tool call of the model, and stores the changes and the reply
-// in one transaction. If the call already has a stored reply, the harness repeats it after a crash, so Answer only
-// returns this reply.
+// in one transaction. After a crash, the harness may repeat a call whose reply is already stored. Answer then changes
+// nothing, and returns the stored reply.
 func (s *Store) Answer(ctx context.Context, key Key, callID string, act func(*memories.Editor) (string, error)) (reply string, err error) {
 	err = s.Update(ctx, func(tx *database.Tx) error {
 		if err := s.ensureSession(tx, key); err != nil {

@@ -56,10 +56,10 @@ export class Bindings {
   }
 
   /**
-   * Takes over the lost thinking of the original, because the fork does not have to send it either. Otherwise, the
-   * judge could report a correct request. For example, the original switches to another agent, which loses the
-   * thinking, and switches back. In a fork, the prompt before this thinking is the right one again, but the thinking is
-   * gone for good (-seed 100167).
+   * Takes over the lost thinking of the original, because the fork does not have to send it either. Otherwise, a
+   * correct request could be reported. For example, the original switches to another agent, which loses the thinking,
+   * and switches back. In a fork, the prompt before this thinking is the right one again, but the thinking is gone for
+   * good (-seed 100167).
    */
   inherit(original: Bindings): void {
     for (const signature of original.lost) this.lost.add(signature)

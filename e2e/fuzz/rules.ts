@@ -144,7 +144,7 @@ export function thinking(raw: readonly Turn[], wire: readonly Turn[], model: Mod
     }
   }
   // `last` is the newest answer as the provider sees it, which may consist of several messages. `owner` is the message
-  // with its last call.
+  // that contains the last call of this answer.
   const last = wire.findLast(({ role }) => role === "assistant")
   const owner = last?.blocks.findLast((block) => block.kind === "call")?.message
   if (!last || !owner || !wire.at(-1)!.blocks.some((block) => block.kind === "result")) return hits

@@ -96,8 +96,8 @@ func TestShowcaseStaysInItsWindow(t *testing.T) {
 }
 
 // checkOutcomes adds up the gains and costs of all busts. The sum must be about the difference between the bill and the
-// bill of the unmodified session, because only tags and reminders cost something besides. deviation bounds how far the
-// provider's count of the removed tokens may be from the host's count.
+// bill of the unmodified session, because besides busts only tags and reminders change the bill. deviation bounds how
+// far the provider's count of the removed tokens may be from the host's count.
 func checkOutcomes(t *testing.T, s Summary, deviation float64) {
 	t.Helper()
 	net := 0.0

@@ -196,8 +196,8 @@ type copiedHistory struct {
 }
 
 // historyOfCopy returns the compartments that the copy takes over: those whose messages are in the copy's array. If the
-// array begins with a summary by the harness, the compartments behind the summary stay, too. Their messages are not in
-// the array, so they keep the original's keys.
+// array begins with a summary by the harness, the copy also takes over the compartments of the messages that this
+// summary replaces. These messages are not in the array, so they keep the original's keys.
 //
 // If the head covers messages that the copy lacks, the head loses the key of its last message, as after a revert. The
 // copy's first pass then makes a new head from the compartments.

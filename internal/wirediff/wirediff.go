@@ -72,7 +72,7 @@ type Request struct {
 	Within rawhistory.Session
 	Snap   store.Snapshot
 	// Covered is the ordinal of the last message that summaries replaced before the request. Through is the last one
-	// that they replace since the request.
+	// that summaries have replaced since the request.
 	Covered, Through int
 	Summaries        []chronicle.Compartment
 }

@@ -533,7 +533,7 @@ export interface HistoryStatus {
   retryPass?: number
   /**
    * waited is the number of passes on which messages waited for a summary and no run of the historian could
-   * begin. If Waited is too large, IsOverdue reports this as a fault.
+   * begin. Too many such passes are a fault, which IsOverdue reports.
    */
   waited?: number
   isOverdue?: boolean
