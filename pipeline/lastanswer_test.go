@@ -75,8 +75,8 @@ func TestResultsBeforeAStatusAreUnread(t *testing.T) {
 	}
 }
 
-// Bug J12: only an empty answer was left of several steps. OpenCode sends an empty text to most providers. The SDK for
-// Claude turns this text into a message without content, which the provider refuses.
+// Bug J12: all steps of an answer were gone except one with an empty text. OpenCode sends empty texts to most
+// providers. But the SDK for Claude turns this one into a message without content, which the provider refuses.
 func TestEmptyAnswerIsNotSent(t *testing.T) {
 	for _, p := range render.Profiles {
 		for name, part := range map[string]obj{"text": textPart("p2", ""), "reasoning": reasoningPart("p2", "", false)} {
@@ -93,8 +93,8 @@ func TestEmptyAnswerIsNotSent(t *testing.T) {
 	}
 }
 
-// Bug J14: the host added the synthetic todo list to an answer without calls. A revert made this answer the last one.
-// With the list it had a call, but it did not begin with thinking.
+// Bug J14: the host added the synthetic todo list, which is a call, to an answer without calls. After a revert, the
+// answer was the last one. It now had a call, but did not begin with thinking.
 func TestTodoListFollowsCallsOnly(t *testing.T) {
 	for _, profile := range fusing {
 		for _, think := range []string{"", `think signed "t" | `} {
@@ -109,8 +109,9 @@ func TestTodoListFollowsCallsOnly(t *testing.T) {
 	}
 }
 
-// Bug J14: the only call of an answer was dropped, and the answer's thinking with it. The host added the synthetic todo
-// list to this answer. A revert made it the last one, and it had a call but no thinking.
+// Bug J14: the only call of an answer was dropped, and the answer's thinking with it. Then the host added the synthetic
+// todo list, which is a call, to this answer. After a revert, the answer was the last one, and had a call but no
+// thinking.
 func TestTodoListStandsWhereThinkingIsComplete(t *testing.T) {
 	for _, profile := range fusing {
 		s := begin(t, profile, 1)
@@ -124,7 +125,8 @@ func TestTodoListStandsWhereThinkingIsComplete(t *testing.T) {
 }
 
 // Bug J15: a turn ended with a notice of the harness, which the host removed as an empty shell. So the step before the
-// notice became the last answer. It had no thinking, because the model had not used thinking yet.
+// notice became the last answer, and was refused: it has calls, but no thinking, because the model had not used
+// thinking yet.
 func TestAnswerAfterCallsKeepsAText(t *testing.T) {
 	for _, profile := range fusing {
 		s := begin(t, profile, 1)
@@ -138,8 +140,9 @@ func TestAnswerAfterCallsKeepsAText(t *testing.T) {
 	}
 }
 
-// Bug F9: the answer must keep one call. When its newest call was dropped first, an older call stayed as a skeleton.
-// When the older call was dropped, too, the host put the newest call back on the wire.
+// Bug F9: the three calls of a1 were dropped one after the other. The answer must keep one call, so the call that was
+// dropped last must stay as a skeleton. Instead, the host put the newest call back on the wire, although it had already
+// removed this call.
 func TestDroppedCallDoesNotComeBack(t *testing.T) {
 	for _, profile := range fusing {
 		s := begin(t, profile, 1)

@@ -13,13 +13,15 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A key has the tag effect:"none" if and only if no package reads its field, apart from packages that load the
-// configuration. install leaves out such keys, and Load warns of them.
+// Some keys of the configuration have no effect, because no package reads their fields, apart from the packages that
+// load the configuration. Exactly these keys must have the tag effect:"none". install leaves them out of new files, and
+// Load warns of them.
 func TestKeysWithoutEffectAreMarked(t *testing.T) {
 	checkEffects(t, fieldsThatAreRead(t, "../.."), "", reflect.TypeFor[schema.Config]())
 }
 
-// If a struct has the tag, checkEffects does not look at its fields.
+// checkEffects compares the tags of a struct with the fields that the code reads. If the struct itself has the tag, it
+// does not look at its fields.
 func checkEffects(t *testing.T, read map[string]bool, prefix string, of reflect.Type) {
 	t.Helper()
 	for _, f := range fieldsOf(of) {

@@ -53,8 +53,8 @@ type Options struct {
 	RawHistory *rawhistory.Reader
 	// IndexDir is "" in a replay, which has no index.
 	IndexDir string
-	// The host calls Embeds to look up environment variables. With them, it finds the user's configuration files,
-	// which may name an embedding service. If Embeds is nil, as in a replay, there are no vectors.
+	// Embeds looks up an environment variable, like os.Getenv. The host needs the variables to find the user's
+	// configuration files, which may name an embedding service. If Embeds is nil, as in a replay, there are no vectors.
 	Embeds func(string) string
 	// A harness without an entry gets no compaction markers.
 	Markers map[schema.Harness]marking.Markers

@@ -35,8 +35,8 @@ type player struct {
 	isPriced bool
 	report   *Report
 
-	// config applies to each directory whose configuration is missing in the trace. If isConfigGiven is true, the
-	// caller has chosen config, and it applies to all directories.
+	// `config` is the configuration of each directory whose configuration is missing in the trace. If isConfigGiven is
+	// true, the caller has chosen it, and it applies to all directories.
 	config        schema.Config
 	isConfigGiven bool
 	mu            sync.Mutex // guards configs, because the host's goroutines read it

@@ -44,9 +44,9 @@ type Piece struct {
 	Injected bool
 }
 
-// Pieces divides a text into the pieces that StripInjections keeps and the pieces that it removes. The kept pieces
-// together may look injected as well (IsInjectedOnly). In that case, Pieces returns the whole text as one injected
-// piece.
+// Pieces divides a text into the pieces that StripInjections keeps and the pieces that it removes. If the kept pieces
+// together still look injected (IsInjectedOnly), nobody wrote them as a prompt. So Pieces then returns the whole text
+// as one injected piece.
 func Pieces(text string) []Piece {
 	if !HasInjection(text) {
 		return []Piece{{text, IsInjectedOnly(text)}}

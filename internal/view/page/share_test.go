@@ -115,7 +115,7 @@ func TestSharedTextsHideNoCredential(t *testing.T) {
 	}
 }
 
-// A trace may hold any price, so an axis may have any length.
+// A trace may contain any price, even an infinite one. An axis must nevertheless get only a few marks.
 func TestAxisOfAnyLengthIsDrawn(t *testing.T) {
 	for _, top := range []float64{1e15, 1e16, 1e30, math.Inf(1), math.NaN()} {
 		if n := len(grid(top)) + len(moneyGrid(top)); n > 20 {
