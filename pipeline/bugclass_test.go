@@ -322,8 +322,8 @@ func TestBugA43SubagentBustsAsOftenAsItNeeds(t *testing.T) {
 }
 
 // Bug B1: the host dropped the results between two answers. The provider then joined the answers into one message with
-// thinking in its middle, and refused this message. Only if the harness itself sends two successive answers, the host
-// leaves them as they are.
+// thinking in its middle, and refused this message. If the harness itself sends two successive answers, the host leaves
+// them as they are.
 func TestBugB1ThinkingStandsFirst(t *testing.T) {
 	const told = "user u1: q\nassistant a1: think signed \"r1\" | think signed \"r1b\" | x | call read c1 {\"f\":1} -> \"A\"\n" +
 		"assistant a2: think signed \"r2\" | y | call read c2 {\"f\":2} -> \"B\"\n" +

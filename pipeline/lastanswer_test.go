@@ -75,7 +75,7 @@ func TestResultsBeforeAStatusAreUnread(t *testing.T) {
 	}
 }
 
-// Bug J12: all steps of an answer were gone except one with an empty text. OpenCode sends empty texts to most
+// Bug J12: after drops, only an answer with an empty text was left of several steps. OpenCode sends empty texts to most
 // providers. But the SDK for Claude turns this one into a message without content, which the provider refuses.
 func TestEmptyAnswerIsNotSent(t *testing.T) {
 	for _, p := range render.Profiles {

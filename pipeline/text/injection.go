@@ -45,8 +45,8 @@ type Piece struct {
 }
 
 // Pieces divides a text into the pieces that StripInjections keeps and the pieces that it removes. If the kept pieces
-// together still look injected (IsInjectedOnly), nobody wrote them as a prompt. So Pieces then returns the whole text
-// as one injected piece.
+// together still look injected (IsInjectedOnly), Pieces assumes that the whole text was injected, and returns it as one
+// piece.
 func Pieces(text string) []Piece {
 	if !HasInjection(text) {
 		return []Piece{{text, IsInjectedOnly(text)}}
