@@ -66,7 +66,8 @@ func (w *world) wait(signal <-chan struct{}, what string) {
 	}
 }
 
-// A running tool can signal the test only by a file.
+// waitForFile waits until a running tool has created the file. The tool runs in another process, and has no other way
+// to tell the test that it has started.
 func (w *world) waitForFile(path string) {
 	w.t.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {

@@ -12,8 +12,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/opencodedb"
 )
 
-// The head replaces old messages, and a marker lets OpenCode read only the messages after them. So OpenCode's array
-// becomes short, but the requests must not change. If the user switches markers off, the marker must disappear.
+// A marker makes OpenCode read only the messages that the head does not replace. So OpenCode's array becomes short, but
+// the requests must stay the same. If the user switches markers off, the marker must disappear.
 func TestMarker(t *testing.T) {
 	needs(t, schema.HarnessOpenCode)
 	t.Parallel()

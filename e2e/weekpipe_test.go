@@ -24,8 +24,8 @@ func TestWeekOverAPipe(t *testing.T) {
 	testWeek(t, schema.HarnessOpenCode, func(w *week) player { return &pipe{week: w} })
 }
 
-// During a random question, the harness ends, and its host with it. After the user has started the harness again, the
-// week must have the same result.
+// The harness is killed while a hidden agent asks one of its questions, chosen at random, and the host ends with the
+// harness. After the user has started the harness again, the week must end in the same state as without the kill.
 func TestWeekWithoutItsHarness(t *testing.T) {
 	t.Parallel()
 	killAt := 1 + rand.New(rand.NewPCG(*killSeed, 3)).IntN(weekQuestions)
@@ -34,7 +34,8 @@ func TestWeekWithoutItsHarness(t *testing.T) {
 	w.wantEnd()
 }
 
-// At a random moment after each /ctx-dream, the host is killed, perhaps between two tasks or after the last one.
+// After each /ctx-dream, the host is killed at a random moment, which may be within a task of the dreamer, between two
+// tasks or after the last one.
 func TestRoughWeekOverAPipe(t *testing.T) {
 	rounds := 2
 	if suite.All() {

@@ -32,7 +32,7 @@ type world struct {
 	user    *stage.User
 	project string
 	mock    *mockllm.Server
-	// isGone is true after the world was removed. kept then contains its logs.
+	// isGone is true after the world's directory was removed. From then on, `kept` contains the logs.
 	isGone bool
 	kept   map[string]string
 }
@@ -88,8 +88,8 @@ func (w *world) addProject(name string, files map[string]string) string {
 
 func (w *world) bare() opencodetest.Options { return w.user.Bare(w.project, w.mock.URL()) }
 
-// With flat prices, every bust pays off. The stories need that because they drop little: only the reported usage shows
-// pressure, but the prompts are short.
+// With flat prices, every bust pays off. The stories need such prices: their prompts are short and only the reported
+// usage is large, so a bust drops too little to pay off at real prices.
 func (w *world) withFlatPrices() opencodetest.Options {
 	o := w.withPlugin()
 	o.FlatPrices = true
@@ -115,8 +115,8 @@ func (w *world) bash(id, command string) mockllm.Step {
 	return mockllm.Call(id, tool, input)
 }
 
-// launch starts the harness, which ends with the test or with stop. For Pi, it uses only the limits, prices and
-// environment in the options.
+// launch starts the harness. The harness ends when the test ends, or when the test calls `stop`. For Pi, launch uses
+// only the limits, prices and environment in the options.
 func (w *world) launch(o opencodetest.Options) agent.Agent {
 	w.t.Helper()
 	switch w.harness {
@@ -145,7 +145,8 @@ func (w *world) piOptions(o opencodetest.Options) pitest.Options {
 	return p
 }
 
-// relaunch starts a new process that continues the sessions of an ended one. Pi must be told which sessions.
+// relaunch starts a new process that continues the sessions of the process `ended`. Pi does not find its sessions by
+// itself, so relaunch names them.
 func (w *world) relaunch(ended agent.Agent, o opencodetest.Options) agent.Agent {
 	w.t.Helper()
 	before, ok := ended.(*agent.Pi)

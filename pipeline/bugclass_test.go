@@ -14,9 +14,9 @@ import (
 
 // The tests in this file and in defects_test.go are named after the bug classes A, B and C in docs/defects.md.
 
-// Bug A10, second case: after a pause of ten minutes, every pass busted again until the next answer came, even if the
-// passes were a second apart. An output may be dropped only if an earlier pass could have dropped it. The host counted
-// the first bust as this earlier pass, so the next pass could drop more.
+// Bug A10, second case: after a pause of ten minutes, every pass busted until the next answer came, even if the passes
+// were a second apart. The reason: a rule drops an output only if an earlier pass could already have dropped it. The
+// host counted the first bust after the pause as such an earlier pass, so the second bust could drop more, and so on.
 func TestBugA10IdleBustsOnceBeforeTheAnswer(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: go\nassistant t1..t30 (10%): call bash c# {\"n\":#} -> \"{4000 x}\"\nassistant a1 (62%): done\nuser u2: n")
@@ -293,7 +293,8 @@ func TestBugA32NoPatchTakesAMessageOut(t *testing.T) {
 }
 
 // Bug A33: the provider joins successive answers into one, and the joined answer may have thinking only at its start.
-// The host took an empty answer for the start, although an empty answer is not sent.
+// If the first of the answers is empty, it is not sent, so the joined answer starts with the second one. The host still
+// took the empty answer for the start.
 func TestBugA33ReasoningAfterAnEmptyAnswerIsFirst(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: q\nassistant a0: z | call read k0 {\"f\":0} -> \"A\"\nassistant a1: call read k1 {\"f\":1} -> \"A\"\n" +
@@ -321,8 +322,8 @@ func TestBugA43SubagentBustsAsOftenAsItNeeds(t *testing.T) {
 }
 
 // Bug B1: the host dropped the results between two answers. The provider then joined the answers into one message with
-// thinking in its middle, and refused the message. If the harness itself sends two successive answers, the host does
-// not change them.
+// thinking in its middle, and refused this message. If the harness itself sends two successive answers, the host leaves
+// them as they are.
 func TestBugB1ThinkingStandsFirst(t *testing.T) {
 	const told = "user u1: q\nassistant a1: think signed \"r1\" | think signed \"r1b\" | x | call read c1 {\"f\":1} -> \"A\"\n" +
 		"assistant a2: think signed \"r2\" | y | call read c2 {\"f\":2} -> \"B\"\n" +

@@ -67,7 +67,8 @@ type Decision struct {
 type Assessment struct {
 	Verdict schema.Verdict
 	Cause   Cause
-	// Agent is the harness's name of the agent that answers, for example "build".
+	// Model is the model that answers. Agent is the agent for which it answers, by the harness's name, for example
+	// "build".
 	Model schema.Model
 	Agent string
 	// InputTokens is the size of the newest prompt for which the provider has reported a usage (Size.Measured). Size is
@@ -163,8 +164,8 @@ func (s *Session) assess(r Readings, limit int) Assessment {
 		a.Stuck = Stuck{}
 	}
 	if a.Cause == CauseMidTurn {
-		// ToolReclaim drops only outputs that an earlier pass could already have dropped. This pass could drop them
-		// now, but it waits for the end of the turn. So it counts as that earlier pass.
+		// ToolReclaim drops an output only if an earlier pass could already have dropped it. This pass could drop
+		// outputs, but waits for the end of the turn instead. So later passes may treat it as that earlier pass.
 		a.ReclaimUpTo = max(a.ReclaimUpTo, s.State.TagCounter)
 	}
 	return a

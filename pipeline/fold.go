@@ -39,7 +39,7 @@ type History struct {
 	// StandsAlone allows a head that shows only memories or promises, and no compartment. Such a head frees no space,
 	// so it changes only when the prefix is gone anyway, or after a flush.
 	StandsAlone bool
-	// Refold asks the next bust for a fold, because compartments of the head were replaced or removed.
+	// Refold makes the next bust fold the head, because compartments of the head were replaced or removed.
 	Refold bool
 }
 
@@ -125,8 +125,9 @@ func (s *array) isBack(c *chronicle.Compartment) bool {
 	return end != "" && s.Has(end) && !slices.ContainsFunc(c.Keys, func(key string) bool { return key != "" && !s.Has(key) })
 }
 
-// follows reports whether c continues the chain without a gap. In Pi, another branch of the session can have different
-// messages with the same ordinals, so follows checks that no message lies between the end of the chain and c.
+// follows reports whether the messages of c come directly after the messages of the chain. Ordinals do not show this:
+// in Pi, another branch of the session can have different messages with the same ordinals. So follows checks that no
+// message of the array lies between the end of the chain and c.
 func (s *array) follows(c *chronicle.Compartment, chain []chronicle.Compartment) bool {
 	from := 0
 	if n := len(chain); n > 0 {
@@ -159,9 +160,10 @@ func lastIndexOf[T any](all []T, accepts func(*T) bool) int {
 	return -1
 }
 
-// unreverted returns the published compartments up to the last one whose end is in the array. If the array begins with
-// a summary by the harness or with the host's marker, the ends of all compartments can be missing from it. Then
-// unreverted returns the compartments that are older than this summary and have no message in the array.
+// unreverted returns the published compartments that no revert has reached. These are usually all compartments up to
+// the last one whose end is in the array. But if the array begins with a summary by the harness or with the host's
+// marker, the summarised messages are not in it, so it may contain no end of a compartment. In that case, unreverted
+// returns the compartments at the front of the list that are older than this summary and have no message in the array.
 func (s *array) unreverted(h *History) []chronicle.Compartment {
 	all := h.Compartments
 	if len(all) == 0 || len(s.entries) == 0 {
@@ -273,8 +275,8 @@ func (s *Session) extend(r Readings, shown []chronicle.Compartment) headChange {
 	return change
 }
 
-// cover sets the fields of h so that h replaces all messages up to the last message in shown. It returns the keys of
-// these messages, except the prompts that h pins.
+// cover makes h the head in place of all messages up to the last message of the compartments in `shown`. It returns the
+// keys of these messages, except the prompts that h pins.
 func (s *content) cover(h *frozen.Head, shown []chronicle.Compartment, r Readings) frozen.Keys {
 	last := &shown[len(shown)-1]
 	h.Through, h.Ordinal, h.AfterSummary = s.lastInArray(last), last.End, last.AfterSummary
@@ -296,10 +298,10 @@ func (s *content) cover(h *frozen.Head, shown []chronicle.Compartment, r Reading
 	return keys
 }
 
-// lastInArray returns the key of the compartment's message that comes last in the array. This is usually the
-// compartment's last message. But if a compaction by the harness keeps the newest turns, the array shows the
-// compaction's request before these turns, although the request is newer. If the array has no message of the
-// compartment, the result is the key of the compartment's last message.
+// lastInArray returns the key of that message of the compartment which is last in the array. This is usually the last
+// message of the compartment. It can be another one after a compaction by the harness that keeps the newest turns: the
+// array then shows the compaction's request before these turns, although the request is newer. If none of the
+// compartment's messages is in the array, lastInArray returns the key of its last message.
 func (s *array) lastInArray(c *chronicle.Compartment) string {
 	last, at := c.EndKey(), -1
 	for _, key := range c.Keys {
@@ -371,8 +373,8 @@ func (s *content) changeTo(next frozen.Head, keys frozen.Keys) headChange {
 	return c
 }
 
-// freedByHead returns by how many tokens the change shortens the head and the first n messages, in the host's count. It
-// returns the removed thinking separately.
+// freedByHead returns how many tokens the change frees in the head and the first n messages together, in the host's
+// count. The second result is the thinking that the change removes. It is not included in the first.
 func (s *content) freedByHead(c headChange, n int) (freed, thinking int) {
 	if c.head == nil {
 		return 0, 0

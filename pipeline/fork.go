@@ -89,7 +89,8 @@ func OutlineOf(codec transcript.Codec, raws []json.Value) Outline {
 	return o
 }
 
-// First returns the fingerprints of the first units of n messages. It skips messages without a unit or fingerprint.
+// First returns the fingerprint of the first unit of n messages. It skips messages that have no unit, or no
+// fingerprint.
 func (o Outline) First(n int) (first []int64) {
 	for _, m := range o {
 		if len(first) == n {
@@ -117,16 +118,17 @@ type Copy struct {
 	// Next is the key of the answer to the original's newest request. The original has made no pass since this answer,
 	// so it has no units of the answer yet. Next is "" if the copy has no such answer.
 	Next string
-	// GoesOn means that the copied messages are followed by answers that the host does not know, for example because
-	// its database was lost. So it does not know which wires these answers belong to.
+	// GoesOn means that answers follow the copied messages that the host does not know, for example because its
+	// database was lost. The host cannot tell for which wires the model gave these answers.
 	GoesOn bool
 }
 
-// CopyOf finds the messages of the array that are copies of another session's messages. units are that session's units,
-// ascending by tag. CopyOf does not compare places, because a compaction that keeps turns puts its summary before older
-// messages. It does not compare tags, because the harness may store the text of an aborted answer late. One equal unit
-// shows that a message is a copy, because its other units may have changed since the original's newest pass. All
-// messages after the last copy are new.
+// CopyOf finds the messages of the array that are copies of another session's messages. `units` are that session's
+// units, ascending by tag. One equal unit is enough to recognise a copy, because the other units of the message may
+// have changed since the original's newest pass. All messages after the last copy are new.
+//
+// CopyOf compares neither places nor tags. Places can differ, because a compaction that keeps turns puts its summary
+// before older messages. Tags can be out of order, because the harness may store the text of an aborted answer late.
 func (o Outline) CopyOf(units []frozen.Unit) Copy {
 	places := make(map[int64][]int, len(units)) // indexes in units, by fingerprint
 	for i, u := range units {
@@ -210,7 +212,8 @@ func (c Copy) Moved(g Gauge) Gauge {
 		g.Of = measurementOf("", g.Tokens)
 		return g
 	}
-	// g.Of may name a message that is not in the copy. The gauge then assumes a revert, because all usages are older.
+	// If the copy lacks the message that g.Of names, g.Of stays as it is. All usages of the copy are older than this
+	// message, so the gauge treats it as reverted.
 	g.Of = c.measurement(g.Of)
 	return g
 }
@@ -237,8 +240,8 @@ func (c Copy) MovedSetup(s frozen.Setup) frozen.Setup {
 	return s
 }
 
-// MovedBinding translates a binding of the original for the copy. If the copy has no message for it, the message key is
-// empty, and Answered uses only the prompt.
+// MovedBinding translates a binding of the original for the copy. If the copy lacks the binding's message, the message
+// key becomes empty. Answered then uses only the prompt of the binding.
 func (c Copy) MovedBinding(b frozen.Binding) frozen.Binding {
 	b.MessageKey = c.Messages[b.MessageKey]
 	return b

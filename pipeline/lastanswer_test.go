@@ -9,9 +9,9 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// Bug J9: steps lost their thinking, because their calls were dropped or the provider joined them with the step before.
-// A revert made such a step the last answer. Anthropic refuses a last answer with calls that does not begin with its
-// thinking.
+// Bug J9: a step in the middle may lose its thinking, because its calls were dropped or the provider joins it with the
+// step before. Then a revert made such a step the last answer. Anthropic refuses a request whose last answer has calls
+// and does not begin with its thinking.
 func TestLastAnswerBeginsWithItsThinkingAfterARevert(t *testing.T) {
 	for _, profile := range fusing {
 		for _, drops := range []string{"drop 3", "drop 3 5", "drop 3 5 6", "drop 5 6"} {
@@ -75,8 +75,8 @@ func TestResultsBeforeAStatusAreUnread(t *testing.T) {
 	}
 }
 
-// Bug J12: only an empty answer was left of several steps. OpenCode sends an empty text to most providers. The SDK for
-// Claude turns this text into a message without content, which the provider refuses.
+// Bug J12: after drops, only an answer with an empty text was left of several steps. OpenCode sends empty texts to most
+// providers. But the SDK for Claude turns this one into a message without content, which the provider refuses.
 func TestEmptyAnswerIsNotSent(t *testing.T) {
 	for _, p := range render.Profiles {
 		for name, part := range map[string]obj{"text": textPart("p2", ""), "reasoning": reasoningPart("p2", "", false)} {
@@ -93,8 +93,8 @@ func TestEmptyAnswerIsNotSent(t *testing.T) {
 	}
 }
 
-// Bug J14: the host added the synthetic todo list to an answer without calls. A revert made this answer the last one.
-// With the list it had a call, but it did not begin with thinking.
+// Bug J14: the host added the synthetic todo list, which is a call, to an answer without calls. After a revert, the
+// answer was the last one. It now had a call, but did not begin with thinking.
 func TestTodoListFollowsCallsOnly(t *testing.T) {
 	for _, profile := range fusing {
 		for _, think := range []string{"", `think signed "t" | `} {
@@ -109,8 +109,9 @@ func TestTodoListFollowsCallsOnly(t *testing.T) {
 	}
 }
 
-// Bug J14: the only call of an answer was dropped, and the answer's thinking with it. The host added the synthetic todo
-// list to this answer. A revert made it the last one, and it had a call but no thinking.
+// Bug J14: the only call of an answer was dropped, and the answer's thinking with it. Then the host added the synthetic
+// todo list, which is a call, to this answer. After a revert, the answer was the last one, and had a call but no
+// thinking.
 func TestTodoListStandsWhereThinkingIsComplete(t *testing.T) {
 	for _, profile := range fusing {
 		s := begin(t, profile, 1)
@@ -124,7 +125,8 @@ func TestTodoListStandsWhereThinkingIsComplete(t *testing.T) {
 }
 
 // Bug J15: a turn ended with a notice of the harness, which the host removed as an empty shell. So the step before the
-// notice became the last answer. It had no thinking, because the model had not used thinking yet.
+// notice became the last answer, and was refused: it has calls, but no thinking, because the model had not used
+// thinking yet.
 func TestAnswerAfterCallsKeepsAText(t *testing.T) {
 	for _, profile := range fusing {
 		s := begin(t, profile, 1)
@@ -138,8 +140,9 @@ func TestAnswerAfterCallsKeepsAText(t *testing.T) {
 	}
 }
 
-// Bug F9: the answer must keep one call. When its newest call was dropped first, an older call stayed as a skeleton.
-// When the older call was dropped, too, the host put the newest call back on the wire.
+// Bug F9: the three calls of a1 were dropped one after the other. The answer must keep one call, so the call that was
+// dropped last must stay as a skeleton. Instead, the host put the newest call back on the wire, although it had already
+// removed this call.
 func TestDroppedCallDoesNotComeBack(t *testing.T) {
 	for _, profile := range fusing {
 		s := begin(t, profile, 1)
@@ -153,9 +156,9 @@ func TestDroppedCallDoesNotComeBack(t *testing.T) {
 	}
 }
 
-// Bug F10: a turn ended with an empty answer. The provider refuses empty texts, so the host removed this answer. Then
-// the answer before it became the last one, and had calls but did not begin with thinking. Bug F25 was the same for an
-// unknown provider.
+// Bug F10: a turn ended with an empty answer. The provider refuses empty texts, so the host removed this answer. The
+// answer before it then became the last one, and was refused: it had calls, but did not begin with thinking. Bug F25
+// was the same for an unknown provider.
 func TestEmptyAnswerAfterCallsKeepsAText(t *testing.T) {
 	for _, profile := range []string{"vertex", "unknown"} {
 		s := begin(t, profile, 1)
@@ -169,10 +172,10 @@ func TestEmptyAnswerAfterCallsKeepsAText(t *testing.T) {
 	}
 }
 
-// Bug F24: answer a2 has thinking and a text. The model continued without a prompt, with the step a3. The provider
-// joins a2 and a3 into one answer, which begins with the thinking of a2. But the rules only looked at a3, which has no
-// thinking, and dropped the call before a2. Then the provider also joined a1 with this answer, so the text of a1 came
-// before the thinking.
+// Bug F24: answer a2 has thinking and a text. Then the model continued without a prompt, with the step a3, so the
+// provider joins a2 and a3 into one answer. It begins with the thinking of a2, as it must. But the rules only looked at
+// a3, which has no thinking, and dropped the call before a2. Without this call, the provider joined a1 with the answer,
+// too, and the text of a1 came before the thinking.
 func TestAnswerJoinedWithTheNewestStepKeepsItsThinking(t *testing.T) {
 	const turn = "user u1: q\nassistant a1 (tool-calls): think signed \"r1\" | so | call bash c1 {\"n\":1} -> \"{9000 x}\"\nassistant a2: think signed \"r2\" | so\n"
 	for _, profile := range fusing {
@@ -201,8 +204,9 @@ func TestAnswerJoinedWithTheNewestStepKeepsItsThinking(t *testing.T) {
 	}
 }
 
-// Bug F26: a turn ended with thinking and no calls, and the next pass dropped the call before this answer. Then the
-// model continued without a prompt. Anthropic joined all these answers into one, which began with an older text.
+// Bug F26: a turn ended with an answer that has thinking and no calls. The next pass dropped the call before this
+// answer. Then the model continued without a prompt. Anthropic joined all three answers into one, which began with the
+// text of the oldest instead of with thinking.
 func TestAnswerThatMayGoOnKeepsItsThinking(t *testing.T) {
 	for _, profile := range fusing {
 		for _, answer := range []string{`think signed "r2" | so`, `think signed "r2"`} {
@@ -233,8 +237,8 @@ func (s *story) lastAnswerIsJoined(first, second string) {
 	}
 }
 
-// Bug F25: with an unknown provider, the whole step is removed when its only call is dropped. If this step had ended a
-// turn, the step before it became the last answer, without thinking at its start.
+// Bug F25: with an unknown provider, the whole step is removed when its only call is dropped. If this step was the end
+// of a turn, the step before it became the last answer, and did not begin with thinking.
 func TestStepThatEndsATurnStaysAtAGateway(t *testing.T) {
 	const turn = "user u1: q\nassistant a1 (tool-calls): so | call bash c1 {} -> \"A\"\nassistant a2 (tool-calls): think signed \"r2\" | so | call bash c2 {} -> \"B\"\n"
 	const rest = "assistant t1..t20 (10%): think signed \"h#\" | call bash e# {\"n\":#} -> \"o#\"\nassistant a4 (10%): done\nuser u3: n"

@@ -5,7 +5,8 @@ import "github.com/magicctx/magicctx-host/pipeline/transcript"
 // MarkerProvider is the name of the provider in the summary of the host's compaction marker.
 const MarkerProvider = "magicctx"
 
-// isMarker reports whether the entry is the summary of the host's marker, which is sent only while no host runs.
+// isMarker reports whether the entry is the summary of the host's marker. The model gets the text of this summary only
+// while no host runs, because the host puts the head in its place.
 func (e *entry) isMarker() bool { return e.header.summary && e.header.wrote.Provider == MarkerProvider }
 
 // isBoundary reports whether entry i is the prompt at which the marker was set. This is the last prompt before the

@@ -40,7 +40,8 @@ func markedAt(w *world, i int) []mjson.Value {
 	return slices.Concat([]mjson.Value{first, summary}, w.raw[i+1:])
 }
 
-// marked returns a session whose baseline shows compartments that end at the ordinals in ends.
+// marked returns a session with one compartment for each element of `ends`, which is the ordinal of its last message.
+// The baseline shows all of them.
 func marked(t testing.TB, turns int, ends ...int) *world {
 	w := newWorldOf(t, transcript.OpenCode{}, true, 1)
 	w.readings.History = &History{}
@@ -136,8 +137,8 @@ func TestMarkerChangesNoWire(t *testing.T) {
 	})
 }
 
-// A marker hides the messages of the compartments before it, so they are not in the array. They are not reverted, so a
-// later revert must not withdraw these compartments.
+// After a marker, the messages of the earlier compartments are missing from the array because OpenCode does not read
+// them, not because the user has reverted them. So a later revert must not withdraw these compartments.
 func TestRevertAfterAMarkerKeepsHiddenHistory(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := marked(t, 9, 4, 8, 14)

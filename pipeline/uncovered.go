@@ -19,9 +19,9 @@ type Uncovered struct {
 	Covered int
 }
 
-// Uncovered returns the messages after the last compartment, which ends at the ordinal `covered`. known holds messages
-// with known ordinals in ascending order. ok is false if the ordinals cannot be computed (history.IsAnchored).
-// Uncovered decodes only new messages.
+// Uncovered returns the messages after the last compartment, which ends at the ordinal `covered`. `known` lists
+// messages whose ordinals are known, in ascending order. If these do not suffice to number the array, ok is false
+// (history.IsAnchored). Uncovered decodes only new messages.
 func (s *Session) Uncovered(covered int, known []chronicle.Place) (u Uncovered, ok bool) {
 	places := s.inStoreOrder(s.Codec.Vocabulary())
 	entries := make([]history.Entry, len(places))
@@ -109,7 +109,8 @@ func (s *content) rawTokens(i int) int {
 	return tokens
 }
 
-// callTokens is the size of the part of a call that the historian reads, in tokens (docs/history.md).
+// The historian reads a tool call only in a short form, of about callTokens tokens, and never reads its result
+// (docs/history.md).
 const callTokens = 20
 
 func (s *content) readTokens(i int) int {

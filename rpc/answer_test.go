@@ -14,8 +14,8 @@ import (
 )
 
 func TestPayloadsPassByteForByte(t *testing.T) {
-	// Go's encoding/json would change this JSON, which JavaScript writes: a lone surrogate, HTML characters, member
-	// order, a long number, escaped slashes.
+	// JavaScript writes JSON that Go's encoding/json would change: lone surrogates, HTML characters, members in any
+	// order, long numbers, escaped slashes. The host must pass all of it on unchanged.
 	const odd = `{"z":"a\ud800b <&> \u2028 \/","a":1.0,"n":12345678901234567890}`
 	const messages = "[" + odd + ", \n" + odd + "]"
 	const text = "<b> & \u2028"

@@ -23,8 +23,9 @@ import (
 
 type Sender string
 
-// A frame from FromRecorder was on neither side of the connection. The recorder adds it before a frame of the shim, to
-// save the host's state at that moment (see Recorder.ExportFrom).
+// FromShim and FromHost name the program that sent a frame. No program sent a frame of FromRecorder: the recorder
+// itself writes it into the trace, before a frame of the shim, to save the host's state at that moment (see
+// Recorder.ExportFrom).
 const (
 	FromShim     Sender = "shim"
 	FromHost     Sender = "host"
@@ -38,8 +39,8 @@ type TraceFrame struct {
 	Body json.Value `json:"body"`
 	// Attachment is absent if the frame has none.
 	Attachment json.Value `json:"attachment,omitzero"`
-	// Kept saves space in the frame of a resync. The first Kept messages of its array are the same as in the session's
-	// last array, so Attachment has only the messages after them.
+	// The array of a resync often begins with the same messages as the session's last array. To save space, the
+	// recorder leaves these messages out of Attachment. Kept is their number.
 	Kept int `json:"kept,omitzero"`
 }
 
@@ -89,7 +90,7 @@ func NewRecorder(dir string, c clock.Clock, log *slog.Logger) (*Recorder, error)
 // traceName matches the names that NewRecorder gives. Other files in the directory belong to the user.
 var traceName = regexp.MustCompile(`^\d{13}-\d+\.jsonl$`)
 
-// removeOldTraces removes the oldest traces until the remaining traces have at most limit bytes in total.
+// removeOldTraces removes the oldest traces, until the remaining ones have at most `limit` bytes together.
 func removeOldTraces(dir string, limit int64) error {
 	entries, err := os.ReadDir(dir) // ReadDir sorts by name, and so by time
 	if err != nil {

@@ -267,8 +267,8 @@ type EventParams struct {
 	Session   string     `json:"session,omitzero"`
 	Directory string     `json:"directory"`
 	Event     json.Value `json:"event"`
-	// Sent has the same meaning as in TransformParams. Only the event that ends an answer carries it. The next pass may
-	// come too late to report it, because the harness may be restarted before that pass.
+	// Sent has the same meaning as in TransformParams. Only the event that ends an answer carries it. The next pass
+	// reports the token, too, but the harness may be restarted before that pass.
 	Sent string `json:"sent,omitzero"`
 }
 

@@ -71,8 +71,8 @@ type HistoryStatus struct {
 	LastError string `json:"lastError,omitzero"`
 	FailedAt  int64  `json:"failedAt,omitzero"`
 	RetryPass int    `json:"retryPass,omitzero"`
-	// Waited is the number of passes for which history has waited for a summary. IsOverdue means that Waited is too
-	// large, which is a fault.
+	// Waited is the number of passes on which messages waited for a summary and no run of the historian could begin.
+	// Too many such passes are a fault, which IsOverdue reports.
 	Waited    int  `json:"waited,omitzero"`
 	IsOverdue bool `json:"isOverdue,omitzero"`
 	// LastPublish is the newest publication.

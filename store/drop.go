@@ -26,12 +26,12 @@ type ToolReplyRow struct {
 	At     int64 // Unix ms
 }
 
-// QueueDrops stores drops, and the reply of the tool call that asked for them, in one transaction. If the call already
-// has a stored reply, QueueDrops queues nothing: after a crash, the harness repeats the call, but a pass may already
+// QueueDrops stores drops, and the reply of the tool call that asked for them, in one transaction. After a crash, the
+// harness may repeat a call whose reply is already stored. QueueDrops then queues nothing, because a pass may already
 // have carried out the drops. A tag that is already queued keeps its place. If CallID is empty, no reply is stored.
 //
-// `units` are all units that no pass could store yet. If such a unit were lost, its drop would wait for a tag that no
-// unit has.
+// `units` are all units that no pass could store yet, and QueueDrops stores them, too. Otherwise, a crash could lose a
+// unit and keep its drop, which would then wait for ever.
 func (s *Store) QueueDrops(ctx context.Context, key Key, units []UnitRow, drops []DropRow, reply ToolReplyRow) error {
 	err := s.Update(ctx, func(tx *database.Tx) error {
 		if err := s.ensureSession(tx, key); err != nil {
@@ -114,8 +114,9 @@ func (s *Store) ToolReply(ctx context.Context, key Key, callID string) (reply st
 	return reply, found, nil
 }
 
-// Answer runs act for a tool call of the model, and stores the changed memories or notes and the reply in one
-// transaction. If the call already has a stored reply, Answer only returns the reply.
+// Answer runs `act`, which changes memories or notes for a tool call of the model, and stores the changes and the reply
+// in one transaction. After a crash, the harness may repeat a call whose reply is already stored. Answer then changes
+// nothing, and returns the stored reply.
 func (s *Store) Answer(ctx context.Context, key Key, callID string, act func(*memories.Editor) (string, error)) (reply string, err error) {
 	err = s.Update(ctx, func(tx *database.Tx) error {
 		if err := s.ensureSession(tx, key); err != nil {

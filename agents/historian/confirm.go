@@ -70,7 +70,7 @@ func (c *candidate) confirm(j *Job) {
 // If a message contains only the first sentences of a quote, only these sentences are kept.
 type quotes struct {
 	typed []haystack
-	// seen counts the quotes. refused has the quotes that were removed or shortened.
+	// `seen` counts the quotes, and `refused` holds the quotes that were removed or shortened.
 	seen    int
 	refused map[string]bool
 }

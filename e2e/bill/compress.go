@@ -19,9 +19,9 @@ const (
 	keptOfTier = 3
 )
 
-// compress returns about one of n sentences, selected by a hash of the seed and the sentence. Both OpenCode's
-// compaction and the historian use it, so that neither has an advantage. Another seed selects other sentences, so a
-// summary of a summary loses even more.
+// compress plays a model that summarises: it keeps about one of n sentences. A hash of the seed and the sentence
+// selects them. OpenCode's compaction and the historian both use compress, so that neither writes better summaries. A
+// summary of a summary uses another seed, so it loses sentences again.
 func compress(sentences []string, n uint64, seed string) (kept []string) {
 	for _, s := range sentences {
 		h := fnv.New64a()
@@ -57,8 +57,9 @@ var (
 	summaryHeader   = "## Objective\n- The user has the ledgers of a town read.\n\n## Work State\n"
 )
 
-// compaction plays the model that writes OpenCode's summary. p is the place that the story has reached. The summary
-// must contain p, because the compaction may remove every other message that contains it.
+// compaction plays the model that writes OpenCode's summary. `p` is the turn and the step that the story has reached.
+// The summary must name them, because the compaction may remove all messages that do, and the story must know where to
+// go on.
 func compaction(prompt string, p place) answer {
 	var told []string
 	for _, part := range []*regexp.Regexp{previousSummary, compacted} {

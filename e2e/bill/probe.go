@@ -104,7 +104,8 @@ func linesIn(text string) (all []string) {
 	}
 }
 
-// Tokens counts a line as written in the first request that contains it, and as read in every later one.
+// A lineCount is the number and the cost of the lines that magicctx adds to prompts. The first request with a line
+// writes it to the cache, and every later request reads it.
 type lineCount struct {
 	Lines  int
 	Tokens promptcache.Tokens

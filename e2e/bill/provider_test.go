@@ -71,7 +71,8 @@ func TestUsageByOpenAI(t *testing.T) {
 	}
 }
 
-// From the model, magicctx must derive the same route that the simulated provider uses.
+// magicctx derives the route from the model and the npm package of its provider. For each model of the bill, this must
+// be the route that the simulated provider uses. Otherwise, the passes would follow the wrong cache rules.
 func TestModelsAreOfTheirRoute(t *testing.T) {
 	for _, by := range []billed{byAnthropic, byOpenAI} {
 		provider, id, _ := strings.Cut(by.model, "/")
@@ -102,7 +103,8 @@ func TestBustIsARequestThatDoesNotExtendTheOneBefore(t *testing.T) {
 	}
 }
 
-// The request for a summary counts in the bill, but is no bust of the main conversation.
+// The request for a summary is a part of the bill. But it does not count as a bust, although it does not extend the
+// main conversation.
 func TestSummaryIsNoBust(t *testing.T) {
 	p := newProvider(byAnthropic, testStory(), scenes[0].limits.Context)
 	p.answer(request(1, text(long)))

@@ -18,15 +18,15 @@ type scene struct {
 	// usual, the method maxRatio returns 1 instead.
 	maxRatios map[schema.Spending]float64
 	maxBusts  int
-	// minKnown is the smallest allowed share of needles that the model knows: they are in the last prompt, or magicctx
-	// adds them to it.
+	// minKnown is the smallest allowed share of the story's needles that the model still knows at the end. The model
+	// knows a needle if the last prompt contains it, or if magicctx adds it when the user asks for it.
 	minKnown float64
 	// In a mixed scene, some steps have 20 times as many tokens as others.
 	isMixed bool
-	// If asks is true, and the model has ctx_reduce, the model asks to drop tags.
+	// If `asks` is true, a model that has ctx_reduce asks to drop tags.
 	asks bool
-	// Before each of the turns in pauses, the user waits until the provider's cache is gone. Another model answers from
-	// the turn switchAt on, or never if switchAt is 0.
+	// `pauses` lists turns. Before each of them, the user waits until the provider's cache is gone. From the turn
+	// `switchAt` on, another model answers. 0 means that the model never changes.
 	pauses   []int
 	switchAt int
 	coldHead bool

@@ -47,7 +47,8 @@ func testMissingAtStart(t *testing.T, h schema.Harness) {
 	s.recovers()
 }
 
-// The shims of OpenCode and Pi have different code for these faults. The other faults run in OpenCode only with -all.
+// The shims of OpenCode and Pi have different code for these faults, so both harnesses always play them. OpenCode plays
+// the other faults only with -all.
 var inBoth = []string{
 	"crash at start", "missing", "hanging in the middle of its life", "locked by another host",
 	"corrupt in the middle of its life", "no place for the socket",

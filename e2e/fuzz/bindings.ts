@@ -56,9 +56,10 @@ export class Bindings {
   }
 
   /**
-   * Takes over the lost thinking of the original: the fork does not have to send it either. Without this, a finding
-   * could be wrong. For example, the original switches to another agent and loses its thinking, then switches back. In
-   * the fork, the prompt before the thinking is the right one again, but the thinking is gone (-seed 100167).
+   * Takes over the lost thinking of the original, because the fork does not have to send it either. Otherwise, a
+   * correct request could be reported. For example, the original switches to another agent, which loses the thinking,
+   * and switches back. In a fork, the prompt before this thinking is the right one again, but the thinking is gone for
+   * good (-seed 100167).
    */
   inherit(original: Bindings): void {
     for (const signature of original.lost) this.lost.add(signature)
@@ -95,8 +96,9 @@ export class Bindings {
   }
 
   private lose({ raw, passes, isBust, isGood, isCopy, hasGood, hasLostDatabase }: BoundRequest, sent: ReadonlySet<string>, starts: ReadonlyMap<string, bigint>): void {
-    // After a change of the model or the agent, the host removes all thinking. If only the newest answer had thinking,
-    // the wire still continues the last request, so the pass is no bust. The lost thinking is no error.
+    // After a change of the model or the agent, the host removes all thinking on purpose. Usually, this pass is a bust.
+    // But if only the newest answer had thinking, the wire still continues the last request, so the pass is not a bust,
+    // and the lost thinking must not be reported.
     const isNewPreamble = passes.some(({ cause }) => cause === "preamble-changed" || cause === "model-changed")
     // A fork's first pass may drop content under pressure, and this invalidates thinking. The journal does not call
     // this pass a bust, because the fork has sent nothing before (-seed 200461).
@@ -118,13 +120,16 @@ export class Bindings {
 }
 
 /**
- * True if the host has not answered and the shim cannot know that thinking is invalid:
+ * True if the host has not answered, and the shim cannot know by itself that thinking is invalid. There are three
+ * cases:
  *
- * A newly loaded shim has no patches, so it sends OpenCode's own array, but the thinking in this array is bound to the
- * patched prompts that were sent before. The first request of a fork has the same problem (-seed 5000005). Messages may
- * also come back with a branch of the session. The shim then has no patches for them, because the host made it forget
- * them when the branch was left (-seed 740017). In a fork, perhaps only the original has sent these messages (-seed
- * 3400002 in Pi).
+ * A newly loaded shim has no patches, so it sends OpenCode's own array. But the thinking in this array is bound to the
+ * patched prompts that were sent before. The first request of a fork has the same problem (-seed 5000005).
+ *
+ * The user may return to a branch of the session. When the branch was left, the host made the shim forget the patches
+ * of its messages, so the shim has none now (-seed 740017).
+ *
+ * In a fork, perhaps only the original has sent the messages that come back (-seed 3400002 in Pi).
  */
 function mayNotKnow({ chain, outcome, isReloaded, isCopy, hasGood, wasSent, isInLast }: BoundRequest): boolean {
   const comesBack = outcome !== "applied" && chain.blocks.some(({ block }) => wasSent(block.message) && !isInLast(block.message))

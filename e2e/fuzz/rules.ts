@@ -134,7 +134,7 @@ export function thinking(raw: readonly Turn[], wire: readonly Turn[], model: Mod
       else from = at + 1
     }
   }
-  // Blocks of bound thinking become invalid one by one, so a group may lose only some of its blocks.
+  // With bound thinking, the host may send only some blocks of a group, because the blocks become invalid one by one.
   if (model.binds) return hits
   for (const [message, all] of written) {
     const kept = new Set(sent.get(message)?.map((block) => block.signature))
@@ -143,8 +143,8 @@ export function thinking(raw: readonly Turn[], wire: readonly Turn[], model: Mod
       if (n > 0 && n < group.length) hits.push({ rule: "thinking-split", at: message, detail: `${n} of ${group.length} consecutive thinking blocks of ${message} are sent` })
     }
   }
-  // `last` is the newest answer as the provider sees it, so it may join several messages. If the request ends with
-  // results, `owner` is the message of its last call.
+  // `last` is the newest answer as the provider sees it, which may consist of several messages. `owner` is the message
+  // that contains the last call of this answer.
   const last = wire.findLast(({ role }) => role === "assistant")
   const owner = last?.blocks.findLast((block) => block.kind === "call")?.message
   if (!last || !owner || !wire.at(-1)!.blocks.some((block) => block.kind === "result")) return hits
@@ -153,8 +153,8 @@ export function thinking(raw: readonly Turn[], wire: readonly Turn[], model: Mod
   if (own.length === 0) return hits
   const lost = own.filter((block) => !sent.get(owner)?.some((b) => b.signature === block.signature))
   if (lost.length > 0) {
-    // The rule's name distinguishes three cases: some blocks are missing, all blocks are missing because the answer was
-    // joined with an older one, or all blocks are missing for another reason.
+    // The three names tell a reader of the finding what happened: only some of the blocks are missing; all of them are,
+    // and the answer was joined with another one; or all of them are, for another reason.
     const isFused = last.blocks.some((block) => block.message !== owner)
     const rule = lost.length < own.length ? "newest-thinking-cut" : isFused ? "newest-thinking-lost-fused" : "newest-thinking-lost"
     hits.push({ rule, at: owner, detail: `${lost.length} of ${own.length} thinking blocks of the newest answer are not sent; of ${outline(raw.slice(-4))} is left ${outline(wire.slice(-2))}` })

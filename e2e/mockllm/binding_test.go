@@ -14,7 +14,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// A chat is a client that sends back every answer of a binding model. A test can change the messages.
+// A chat is a client that talks to a model with bound thinking. It sends every answer back unchanged in its next
+// request, unless a test changes its messages.
 type chat struct {
 	t        *testing.T
 	server   *Server
@@ -123,7 +124,8 @@ func TestThinkingIsBoundToItsPrefix(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		change func(*chat)
-		// invalid are the blocks that fail the check. why is a part of the reason for the first of them.
+		// `invalid` lists the blocks that must fail the check, and `why` is a part of the expected reason for the first
+		// of them.
 		invalid []string
 		why     string
 		missing []MissingBlock

@@ -19,9 +19,9 @@ func (r *recording) scrub(trace []byte) []byte {
 	places := map[string]string{r.root: scrubbedHome, r.product.Repo: scrubbedHome + "/magicctx-host"}
 	places[r.project()] = scrubbedProject
 	if r.summarises {
-		// The path of the project must stay in such a trace. The historian's prompt contains numbers that depend on its
-		// text, and the wire contains a name that depends on its content. If the path were replaced, a replay would
-		// compute other numbers and names.
+		// A trace with runs of the historian must keep the real path of the project. The historian's prompt contains
+		// numbers that depend on its text, and the wire contains a name that depends on its content. With a replaced
+		// path, a replay would compute other numbers and names than the recording.
 		places[r.project()] = r.project()
 	}
 	if home, err := os.UserHomeDir(); err == nil && home != "/" {

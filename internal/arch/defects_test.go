@@ -10,8 +10,8 @@ import (
 )
 
 var (
-	// bugID is an id such as A18, or an id of an older list such as "peers A1". No test's name contains an id of an
-	// older list.
+	// bugID matches an id such as A18. It also matches an id of an older list, such as "peers A1"; tests are not named
+	// after these.
 	bugID   = regexp.MustCompile(`(project |peers )?[A-Z]\d+`)
 	bugTest = regexp.MustCompile(`(?m)^func (Test(?:Bug|Defect)([A-Z]\d+)\w+)\(t \*testing\.T\)`)
 	// bugCited is a comment that cites an id, for example "bug class A29 in docs/defects.md" or "// A10: …".

@@ -45,9 +45,9 @@ var (
 		`"date: 2027-01-31", "date: 2027-01-31 15:00" or "exit 0: COMMAND", in one line of at most 300 bytes; write any other one in your own words, without such a beginning`)
 )
 
-// ParseCondition reads the condition of a note. If the host cannot test the condition, for example "when CI is
-// green", ok is false. If the condition begins like a testable one, but is not valid, for example "file: ../x", err
-// is set.
+// ParseCondition reads the condition of a note. ok is false if the host cannot test the condition, for example "when CI
+// is green". err is set if the condition begins like one that the host can test, but is not valid, for example "file:
+// ../x".
 func ParseCondition(text string) (c Condition, ok bool, err error) {
 	line, _, hasLines := strings.Cut(text, "\n")
 	m := testable.FindStringSubmatch(line)

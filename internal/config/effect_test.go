@@ -13,13 +13,15 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A key has the tag effect:"none" if and only if no package reads its field, apart from packages that load the
-// configuration. install leaves out such keys, and Load warns of them.
+// Some keys of the configuration have no effect, because no package reads their fields, apart from the packages that
+// load the configuration. Exactly these keys must have the tag effect:"none". install leaves them out of new files, and
+// Load warns of them.
 func TestKeysWithoutEffectAreMarked(t *testing.T) {
 	checkEffects(t, fieldsThatAreRead(t, "../.."), "", reflect.TypeFor[schema.Config]())
 }
 
-// If a struct has the tag, checkEffects does not look at its fields.
+// checkEffects compares the tags of a struct with the fields that the code reads. If the struct itself has the tag, it
+// does not look at its fields.
 func checkEffects(t *testing.T, read map[string]bool, prefix string, of reflect.Type) {
 	t.Helper()
 	for _, f := range fieldsOf(of) {
@@ -40,8 +42,8 @@ func checkEffects(t *testing.T, read map[string]bool, prefix string, of reflect.
 var configNames = map[string]bool{"cfg": true, "c": true, "config": true, "settings": true, "Config": true, "userConfig": true}
 
 // fieldsThatAreRead returns the fields that the code reads, for example "AutoDrop.Duplicates" for
-// cfg.AutoDrop.Duplicates. If a function receives a whole block, a field of the block is read if any selector in the
-// code has its name.
+// cfg.AutoDrop.Duplicates. Some functions receive a whole block such as cfg.AutoDrop. Then fieldsThatAreRead cannot see
+// which fields they read. So it counts a field of the block as read if its name occurs in any selector of the code.
 func fieldsThatAreRead(t *testing.T, root string) map[string]bool {
 	t.Helper()
 	read, selected, whole := map[string]bool{}, map[string]bool{}, map[string]int{}

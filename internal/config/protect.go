@@ -54,8 +54,8 @@ func (p Patterns) MatchName(name string) bool {
 	return false
 }
 
-// MatchPath reports whether a pattern matches path, which is an argument of a tool and usually absolute. A pattern may
-// match the whole path, or the part of it below directory.
+// MatchPath reports whether a pattern matches `path`, which is an argument of a tool and usually absolute. A pattern
+// may match the whole path, or the part of the path below `directory`.
 func (p Patterns) MatchPath(directory, path string) bool {
 	if len(path) > maxNameBytes {
 		return false

@@ -38,8 +38,9 @@ func (x *examination) compactionOf(ctx context.Context, h Harness) {
 	}
 }
 
-// compactionIsMissing warns that magicctx does not work, and that the harness's own compaction is off. If magicctx
-// fails only in this project, a repository may be the reason, so the user's configuration must not change.
+// compactionIsMissing warns that neither magicctx nor the harness's own compaction keeps sessions short. If magicctx
+// fails only in this project, the project itself may cause the failure, and a stranger may have written it. So `doctor
+// --fix` must not change the user's configuration, which applies to all projects.
 func (x *examination) compactionIsMissing(ctx context.Context, h Harness, file string) {
 	everywhere, ofUser := x.worksNowhere(ctx, h.ID), x.compactionOffOutside(ctx, h.ID)
 	if !everywhere && file == ofUser {

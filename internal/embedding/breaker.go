@@ -9,7 +9,8 @@ import (
 // After several failures, no request is sent for some minutes.
 var ErrOpen = errors.New("the embedding service has failed several times, and is asked again in some minutes")
 
-// After maxFailures failed requests within failureSpan, no request is sent for openSpan. Then one request is tried.
+// If maxFailures requests fail within failureSpan, the breaker blocks all requests for openSpan. Then it lets one
+// request through as a trial.
 const (
 	maxFailures = 3
 	failureSpan = time.Minute
@@ -27,12 +28,13 @@ const (
 type breaker struct {
 	mu       sync.Mutex
 	failures []time.Time
-	// until is the end of the time without requests, or zero while the service works.
+	// No request is sent before the time `until`. It is zero while the service works.
 	until   time.Time
 	isTried bool
 }
 
-// enter returns leave, which the caller must call with the outcome. If no request may be sent, enter returns ErrOpen.
+// enter asks for permission to send a request. If none may be sent now, it returns ErrOpen. Otherwise, it returns a
+// function that the caller must call with the outcome of the request.
 func (b *breaker) enter() (leave func(outcome), err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -104,9 +104,9 @@ func (h *harness) checkNothingIsLost() {
 	}
 }
 
-// A historian gives long answers, but its harness reports hardly any tokens. The host must still count a run in which
-// a model has worked, and soon publish an extract. If the host counted the reported tokens, it would ask 33 times
-// before the first extract.
+// The historian's answers are long and useless, and its harness reports hardly any tokens for them. The host limits how
+// much a failing historian may cost, and then publishes an extract. If it trusted the reported tokens, it would ask 33
+// times before that. So it has to count the answers itself.
 func TestLongBadAnswersSoonLeadToAnExtract(t *testing.T) {
 	asked := 0
 	h := answering(t, func(schema.AgentRunParams) (string, error) {

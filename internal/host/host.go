@@ -43,8 +43,8 @@ type Options struct {
 	// DisabledAt returns the file:line that switches magicctx off for a directory, and may be nil.
 	DisabledAt func(schema.Harness, string) string
 	// Conflicts lists settings of the harness that cannot work together with magicctx. If another plugin rewrites the
-	// same messages, competitor is not empty. The host then does not work, and reports competitor as the reason.
-	// Conflicts may be nil.
+	// same messages, `competitor` says so in a sentence, and the host does nothing and reports this sentence as the
+	// reason. Conflicts may be nil.
 	Conflicts func(context.Context, schema.Harness, string) (all []config.Warning, competitor string)
 	// Identify returns the project of a directory, which may take seconds (project.Identify). If Identify is nil, as
 	// in a replay, each directory is its own project.
@@ -53,8 +53,8 @@ type Options struct {
 	RawHistory *rawhistory.Reader
 	// IndexDir is "" in a replay, which has no index.
 	IndexDir string
-	// The host calls Embeds to look up environment variables. With them, it finds the user's configuration files,
-	// which may name an embedding service. If Embeds is nil, as in a replay, there are no vectors.
+	// Embeds looks up an environment variable, like os.Getenv. The host needs the variables to find the user's
+	// configuration files, which may name an embedding service. If Embeds is nil, as in a replay, there are no vectors.
 	Embeds func(string) string
 	// A harness without an entry gets no compaction markers.
 	Markers map[schema.Harness]marking.Markers

@@ -14,8 +14,9 @@ import (
 	"github.com/magicctx/magicctx-host/store/plugindb/plugindbtest"
 )
 
-// The imported summaries must stand in for their messages. The plugin may have compacted the session. In that case, the
-// array begins with the last prompt in the plugin's summary.
+// The TypeScript plugin has summarised a session, and its summaries are imported. They must then replace their messages
+// in the prompt. If the plugin had also compacted the session, the array no longer contains the oldest messages: it
+// begins with the prompt before the compaction's summary.
 func TestSessionGoesOnWithImportedSummaries(t *testing.T) {
 	for _, isCompacted := range []bool{false, true} {
 		h := newHarness(t)

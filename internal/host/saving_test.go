@@ -42,8 +42,8 @@ func TestSavingCountsTheHead(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// After the bust, each request up to the newest one does not have to read the removed tokens, which saves $0.30 per
-	// million. The bust itself writes its whole prompt at $3.75 per million, instead of reading it at $0.30.
+	// The bust removes tokens, and each later request saves $0.30 per million of them, because the provider does not
+	// have to read them. The bust itself writes its whole prompt at $3.75 per million instead of reading it at $0.30.
 	notRead := removed * later * 0.30
 	rewritten := float64(bust.WireTokens) * (3.75 - 0.30)
 	historian := 12_000*3.0 + 100*15.0

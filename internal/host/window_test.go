@@ -112,9 +112,9 @@ func TestAnOverflowIsCountedOnceAPass(t *testing.T) {
 	h.wantWindow(70_000, schema.LimitOverflow, h.clock.Now())
 }
 
-// OpenCode's own compaction sends the raw conversation and stores the answer as a summary. The size of this request
-// says nothing about the size of the session. If the host used it, a window of 48k would become 73.5k, and the next
-// request would bust.
+// OpenCode's own compaction sends the raw conversation to the model and stores the answer as a summary. The size of
+// this request is not the size of the session's prompt. If the host learned from it, a window of 48k would become
+// 73.5k, and the next request would bust.
 func TestACompactionByTheHarnessSaysNothingAboutTheSession(t *testing.T) {
 	h := turn(t)
 	h.answered("a9", 60_000)

@@ -99,8 +99,8 @@ func TestWrapUpPublishesEachChunk(t *testing.T) {
 	}
 }
 
-// If the historian fails at a chunk, it gets a shorter chunk. The cost of the shorter chunk includes the rejected
-// answers for the longer chunk.
+// If the historian fails twice at a chunk, the wrap-up goes on with a shorter chunk. The models have been paid for the
+// two rejected answers, so the recorded cost must include them.
 func TestWrapUpCountsTheAnswersThatWereNotTaken(t *testing.T) {
 	h, script := wrapped(t)
 	asked := 0
@@ -185,7 +185,8 @@ func TestKilledWrapUpGoesOn(t *testing.T) {
 	}
 }
 
-// A wrap-up never publishes an extract, because the user has asked for summaries, and nothing is urgent.
+// Other runs publish an extract if the historian keeps failing. A wrap-up does not: the user has asked for summaries,
+// and nothing is urgent.
 func TestWrapUpByABadHistorianChangesNothing(t *testing.T) {
 	h, script := wrapped(t)
 	script.answer = func(schema.AgentRunParams) (string, error) { return "", errors.New("401 unauthorized") }

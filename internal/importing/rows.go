@@ -39,7 +39,8 @@ func refused(err error) (string, error) {
 	return hasTooMuchText, nil
 }
 
-// once wraps a put, so that a repeated import does not store the row with this name again.
+// once returns a function that runs `do`, and records the name of the row if it was stored. If an earlier import has
+// stored a row with this name, the function does nothing. So an import can be repeated.
 func once(name []string, do put) put {
 	return func(i *store.Import) (string, error) {
 		wasTaken, err := i.WasTaken(name...)

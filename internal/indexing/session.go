@@ -172,7 +172,7 @@ type writer struct {
 	project   string
 	state     index.State
 	extractor extractor
-	// isChecked means that the previous run's newest message still has the same ordinal.
+	// isChecked is true when the run has found the newest message of the previous run under the same ordinal.
 	isChecked bool
 	// next is the ordinal at which the next read begins. isCut means that the last read stopped before the end of the
 	// session.

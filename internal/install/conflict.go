@@ -69,8 +69,8 @@ func findConflicts(ctx context.Context, p Place, target configuration) ([]Confli
 	return append(found, p.discoveredConflicts(dirs)...), nil
 }
 
-// The harness merges some other files over the edited file. compactionConflicts reports those of them that switch
-// compaction on.
+// Some other configuration files of the harness have precedence over the edited one. compactionConflicts finds the
+// settings in such a file that switch compaction on again.
 func (c configuration) compactionConflicts(target string) (found []Conflict) {
 	compaction, err := c.switchedCompaction()
 	if err != nil || compaction == nil {

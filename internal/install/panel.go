@@ -16,8 +16,8 @@ func panelPlace(p Place) (list Place, ok bool) {
 	return p, len(h.files) > 0
 }
 
-// addPanel adds a step to the plan: the harness's screen is to load the plugin's panel. The plugin also works without
-// the panel, so addPanel reports a problem only as a note.
+// addPanel extends the plan, so that the harness's screen also loads the plugin's panel. If that is not possible,
+// addPanel only adds a note to the plan, because the plugin works without the panel.
 func (o Options) addPanel(p *Plan, entry string, usesShim bool) {
 	list, ok := panelPlace(o.Place)
 	if !ok {

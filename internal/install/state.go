@@ -43,9 +43,9 @@ func (f Plugin) Problem(h *Harness) (problem, remedy string) {
 	return "", ""
 }
 
-// ForeignPlugin returns the path of the plugin or loader that the harness runs if its content differs from ours, which
-// is in s. The file may belong to another version, or the author of a repository may have written it. If the harness
-// runs our file, or an npm package, the result is "".
+// ForeignPlugin compares the file that the harness runs, which is the plugin or a project's loader, with our file in s.
+// If their contents differ, it returns the path of the harness's file: it may belong to another version, or the author
+// of a repository may have written it. If they are equal, or if the harness runs an npm package, the result is "".
 func ForeignPlugin(ctx context.Context, p Place, s Shim) (file string, err error) {
 	plugin, err := FindPlugin(ctx, p)
 	if err != nil || plugin == nil {
@@ -128,7 +128,8 @@ func FindPlugin(ctx context.Context, p Place) (*Plugin, error) {
 	return found, nil
 }
 
-// If path is a directory that an installation has made, scriptAt returns the script in it, otherwise path itself.
+// scriptAt returns the script of a plugin. If `path` is a directory that an installation has made, this is the script
+// in the directory. Otherwise, it is `path` itself.
 func (p Place) scriptAt(path string) string {
 	_, err := os.Stat(filepath.Join(path, "package.json"))
 	if p.Harness.loadsDirectories && filepath.Base(path) == p.Harness.shimDirectory && errors.Is(err, fs.ErrNotExist) {

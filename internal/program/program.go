@@ -42,8 +42,9 @@ var Name = sync.OnceValue(func() string {
 	return NameOf(path, exec.LookPath)
 })
 
-// NameOf returns the word by which the user can start the program at path. If magicctx-host on the PATH is this
-// program, the word is magicctx-host. If not, it is the path, quoted if necessary. lookPath searches the PATH.
+// NameOf returns the word with which the user can start the program at `path` from a shell. This is "magicctx-host" if
+// that name on the PATH leads to the same program. Otherwise it is the path, quoted if necessary. lookPath searches the
+// PATH.
 func NameOf(path string, lookPath func(string) (string, error)) string {
 	if found, err := lookPath(bareName); err == nil && IsSameFile(found, path) {
 		return bareName

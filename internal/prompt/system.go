@@ -23,8 +23,9 @@ import (
 // that the cached prefix already has. If the harness has changed anything but the date, System uses the new prompt and
 // journals a bust. For a model that binds its thinking, frozenSystem or nextFrozenSystem chooses the prompt instead.
 //
-// Some harnesses call System once, before the first pass of a turn (SystemVocabulary.ComesFirst). They use the result
-// for the whole turn. A changed prompt then makes the next pass the bust, not the last one.
+// Some harnesses call System once, before the first pass of a turn, and use the result for the whole turn
+// (SystemVocabulary.ComesFirst). There, a changed prompt counts as a bust of the pass that follows, and not of the pass
+// before.
 func (pr *Prompts) System(ctx context.Context, c client.Client, key store.Key, p schema.SystemParams) (schema.SystemResult, error) {
 	var unchanged schema.SystemResult
 	codec, err := client.CodecOf(key.Harness)

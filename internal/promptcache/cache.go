@@ -94,7 +94,8 @@ func (c *Cache) Account(nowMS int64, model string, blocks []Block) Tokens {
 			c.remember(nowMS, prefixes[i].hash)
 		}
 	}
-	// read is at most cacheable: a hit ends at or before a breakpoint, and its prefix was long enough when it was cached.
+	// `read` cannot exceed `cacheable`: a hit ends at a breakpoint or before it, and its prefix was long enough when it
+	// was cached.
 	return Tokens{Fresh: size(prefixes) - cacheable, Write: cacheable - read, Read: read}
 }
 

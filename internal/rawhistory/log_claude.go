@@ -95,8 +95,9 @@ func (l *claudeLine) body() (b claudeBody) {
 	return b
 }
 
-// isTyped reports whether the user wrote the texts of a prompt. Older versions of Claude Code do not store the origin
-// of a text. If a text without an origin comes together with tool results, Claude Code wrote it.
+// isTyped reports whether the user wrote the texts of a prompt. Older versions of Claude Code do not store who wrote
+// them. In that case, isTyped assumes that the user did, unless the prompt also contains results of tools: Claude Code
+// adds texts of its own to results.
 func (l *claudeLine) isTyped(blocks []claudeBlock) bool {
 	var origin struct {
 		Kind string `json:"kind"`
@@ -202,8 +203,8 @@ func claudeSteps(ctx context.Context, file io.ReaderAt, size int64) (steps []log
 }
 
 // claudeEntryOf describes a line. If the line belongs to no branch, ok is false. `last` is the index of the entry
-// before the line. If the line's parent is not in the file, claudeEntryOf takes this entry for the parent, because it
-// most likely is.
+// before the line. If the line names a parent that is not in the file, claudeEntryOf uses `last` as the parent, because
+// the entry before a line is most likely its parent.
 func claudeEntryOf(line []byte, byID map[string]int, last int) (e claudeEntry, id string, ok bool) {
 	var l claudeLine
 	if err := json.Unmarshal(line, &l); err != nil {

@@ -31,10 +31,11 @@ type piEntry struct {
 	kind piKind
 	// parent is the index of the entry before this one on its branch, or -1.
 	parent int
-	// If the entry has a message, role is the message's role, and base is its key before numbering.
+	// `role` is the role of the entry's message, and `base` is the key of this message before numbering. Both are empty
+	// if the entry has no message.
 	role, base string
-	// A context_edit entry changes the entry with the index target. If removes is true, it removes that entry's
-	// message.
+	// A context_edit entry replaces the message of another entry, or removes it (`removes`). `target` is the index of
+	// that other entry.
 	target  int
 	removes bool
 }
@@ -125,8 +126,8 @@ func (f *piFile) add(line []byte, at span, byID map[string]int) {
 	f.entries = append(f.entries, e)
 }
 
-// parentOf returns the index of the entry with this id. If there is no such entry, but the newest entry is
-// unreadable, parentOf assumes that the newest entry is the parent. In any other case, it returns -1.
+// parentOf returns the index of the entry with this id, or -1. If no entry has the id, but the newest entry is
+// unreadable, the id may be in the unreadable line. So parentOf returns the newest entry.
 func (f *piFile) parentOf(id string, byID map[string]int) int {
 	if i, ok := byID[id]; ok {
 		return i
@@ -137,7 +138,8 @@ func (f *piFile) parentOf(id string, byID map[string]int) int {
 	return -1
 }
 
-// brokenKind finds the type of an unreadable line, and a message's role, at the beginning of the line.
+// The beginning of an unreadable line often still shows the type of its entry and the role of its message. brokenKind
+// finds both.
 var brokenKind = regexp.MustCompile(`^\{"type":"([a-z_]+)"(?:.{0,400}?"message":\{"role":"([A-Za-z]+)")?`)
 
 // guess sets the role of an unreadable line. If the beginning of the line shows that it was no message, the role is

@@ -35,8 +35,8 @@ type player struct {
 	isPriced bool
 	report   *Report
 
-	// config applies to each directory whose configuration is missing in the trace. If isConfigGiven is true, the
-	// caller has chosen config, and it applies to all directories.
+	// `config` is the configuration of each directory whose configuration is missing in the trace. If isConfigGiven is
+	// true, the caller has chosen it, and it applies to all directories.
 	config        schema.Config
 	isConfigGiven bool
 	mu            sync.Mutex // guards configs, because the host's goroutines read it
@@ -63,7 +63,7 @@ type session struct {
 	before     []render.Rendered
 	dropped    map[string]bool
 	sent       string
-	// pending is the pass whose request still waits for its system prompt.
+	// `pending` is the pass whose request still waits for its system prompt.
 	pending     *Pass
 	at          int64
 	model       string
@@ -75,7 +75,7 @@ type session struct {
 	// it.
 	system, rawSystem []string
 	runs              int
-	// counted is the usage of the newest pass, or nil before the first pass.
+	// `counted` is the usage of the newest pass, or nil before the first pass.
 	counted *promptcache.Tokens
 }
 
@@ -226,15 +226,15 @@ func (p *player) transform(ctx context.Context, s step) error {
 			return err
 		}
 	}
-	// If the recorded call was a resync, it stays a resync. Any other call gets the revision in this replay as its
-	// base.
+	// The revisions of this replay differ from the recorded ones. So a call with a base gets the newest revision of
+	// this replay. A resync has no base, and stays a resync.
 	if params.Base != 0 {
 		params.Base = ses.mirror.revision
 	}
-	// Sent names a wire by its token. The tokens of this replay differ from those in the recording, so Sent gets
-	// the token of this replay. The traces of older shims contain no tokens. There, each request gets the token of
-	// its pass. If a session began before the trace, its first token names a wire that the trace does not contain,
-	// so this token stays.
+	// Sent is the token of a wire, and the tokens of this replay differ from the recorded ones. So the player replaces
+	// a recorded token with its own. Traces of older shims contain no tokens, so there every call gets one. The
+	// exception is the first call of a session that began before the trace: its token names a wire that the trace does
+	// not contain, so the call stays as it was recorded.
 	isBefore := ses.isContinued && !ses.isSeen
 	if (params.Sent != "" || !p.trace.tellsSent) && !isBefore {
 		params.Sent = ses.sent
@@ -257,8 +257,8 @@ func (p *player) transform(ctx context.Context, s step) error {
 	if err != nil {
 		return err
 	}
-	// If the session is a fork, its first array already contains messages, and drops that come from the original
-	// may affect them. So the first array does not count as one that only grew.
+	// A fork already begins with messages, and the edits that it takes over from its original may shorten them on its
+	// first pass. So a session's first array does not count as one that only grew.
 	grew := held > 0 && unchanged >= held
 	err = p.observe(ctx, ses, transformed{params: params, answer: w, after: after, grew: grew, elapsed: elapsed})
 	if err != nil {
@@ -308,8 +308,8 @@ func (p *player) observe(ctx context.Context, ses *session, t transformed) error
 
 	isBust := commonPrefix(ses.before, t.after) < visible(ses.before)
 	isUnknown := ses.isContinued && !ses.isSeen // the trace does not show the session's previous wire
-	// A new system prompt that comes before its pass causes a bust that the messages do not show. This bust is not
-	// unexplained.
+	// If the harness asks for the system prompt before the pass, the journal can contain a bust for a changed prompt
+	// although the messages have not changed. The cause of such a bust is known, so it is not marked as unexplained.
 	if isBust != row.Bust && !isUnknown && row.BustCause != pipeline.BustSystem {
 		pass.BustCause = pipeline.BustUnexplained
 		pass.Bust = true
@@ -349,8 +349,8 @@ func (p *player) observe(ctx context.Context, ses *session, t transformed) error
 	return nil
 }
 
-// The method `system` asks the host for the system prompt. With the answer, the model's request is complete, so
-// system also bills it.
+// system replays a request for the system prompt. The answer completes the request to the model, so settle can then
+// bill that request.
 func (p *player) system(ctx context.Context, s step) error {
 	var params schema.SystemParams
 	if err := json.Unmarshal(s.params, &params); err != nil {

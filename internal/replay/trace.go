@@ -21,8 +21,8 @@ type message struct {
 	Error  json.Value `json:"error"`
 }
 
-// A step is one request or notification of the recorded shim, or the moment at which the shim sent a hidden
-// agent's answer.
+// A step is one event of the trace: a request or notification of the recorded shim, or (if `take` is set) the moment at
+// which the shim sent a hidden agent's answer.
 type step struct {
 	at         int64
 	method     string
@@ -31,10 +31,10 @@ type step struct {
 	kept       int // of a shortened resync: see rpc.TraceFrame
 	// answer is the recorded host's result, or nil.
 	answer json.Value
-	// If take is set, the step is not a request, but the moment at which the shim sent a hidden agent's answer.
+	// `take` is nil for a request or a notification.
 	take *take
-	// isRefused means that the recorded host did not have the base of this transform, and ran no pass. The shim
-	// then sent the whole array in a later step.
+	// isRefused means that the recorded host refused this transform, because it no longer had the array that the
+	// transform continues. It ran no pass. The shim sent the whole array in a later step.
 	isRefused bool
 }
 
@@ -187,8 +187,8 @@ func harnessOf(params json.Value) (schema.Harness, transcript.Codec, error) {
 	return p.Harness, codec, nil
 }
 
-// breaksOff reports whether err means that the trace ends early. If so, it records this in t. `frames` is the number of
-// frames before the end.
+// breaksOff reports whether the trace was cut off, according to the error of its reader. If so, it sets `cut` and
+// isTruncated. `frames` is the number of frames that could be read.
 func (t *trace) breaksOff(err error, frames int) bool {
 	t.isTruncated = errors.Is(err, rpc.ErrTruncated)
 	switch {
@@ -222,7 +222,8 @@ func (t *trace) answer(method string, params json.Value) (json.Value, error) {
 	return given[0], nil
 }
 
-// A trace may break off within a line or within its compressed data.
+// isTorn reports whether err means that the trace was cut off, either in the middle of a line or in its compressed
+// data.
 func isTorn(err error) bool {
 	return errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, rpc.ErrTruncated)
 }

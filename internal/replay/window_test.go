@@ -28,7 +28,8 @@ func TestPromptsAboveTheWindowAreFindings(t *testing.T) {
 	}
 }
 
-// If the provider accepted a prompt, the prompt fitted into the window, even if the replay computes otherwise.
+// The replay may compute that a prompt was larger than the window. If the provider accepted this prompt, it fitted, and
+// is no overflow.
 func TestAnAcceptedPromptIsNoOverflow(t *testing.T) {
 	accepted, own := sized(1100, 1100, 1000), sized(1100, 1100, 1000)
 	accepted.isAccepted = true
@@ -38,8 +39,8 @@ func TestAnAcceptedPromptIsNoOverflow(t *testing.T) {
 	}
 }
 
-// The provider may count fewer tokens than the replay. If it has accepted our large prompt, it would also accept a
-// prompt of the same size without magicctx.
+// The provider may count fewer tokens than the replay, and accept a prompt with magicctx that seems too large. Then it
+// would also have accepted a prompt of this size without magicctx.
 func TestUnmodifiedPromptIsNotRefusedWhereOursIsAccepted(t *testing.T) {
 	ours := sized(1100, 1100, 1000)
 	ours.isAccepted = true
@@ -63,8 +64,9 @@ func numbered(passes ...*Pass) []*Pass {
 	return passes
 }
 
-// The recorded usage belongs to smaller prompts than those that today's rules produce. A replay that relies on this
-// usage exceeds the window, and must say so. A replay that counts its own prompts stays inside the window.
+// The trace was recorded with older rules, which made smaller prompts than today's rules. A replay that relies on the
+// recorded usage frees too little, exceeds the window, and must say so. A replay that counts its own prompts stays
+// inside the window.
 func TestShowcaseStaysInItsWindow(t *testing.T) {
 	for asRecorded, wantClean := range map[bool]bool{false: true, true: false} {
 		f, err := os.Open(filepath.Join(traces, "long.jsonl.gz"))
@@ -93,9 +95,9 @@ func TestShowcaseStaysInItsWindow(t *testing.T) {
 	}
 }
 
-// checkOutcomes adds up the gains and costs of the busts. Apart from tags and reminders, the sum must explain how much
-// the bill differs from the bill of the unmodified session. deviation bounds how far the provider's count of the
-// removed tokens may be from the host's count.
+// checkOutcomes adds up the gains and costs of all busts. The sum must be about the difference between the bill and the
+// bill of the unmodified session, because besides busts only tags and reminders change the bill. deviation bounds how
+// far the provider's count of the removed tokens may be from the host's count.
 func checkOutcomes(t *testing.T, s Summary, deviation float64) {
 	t.Helper()
 	net := 0.0

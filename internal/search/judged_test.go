@@ -98,8 +98,8 @@ func TestJudgedSet(t *testing.T) {
 	}
 }
 
-// compare prints changed ranks for a review. It fails only if the scores of a query file are lower than in the golden
-// file.
+// compare compares the report with the golden file. It prints changed ranks, so that a person can review them. It fails
+// only if the scores of a query file have become lower.
 func compare(t *testing.T, report string) {
 	path := filepath.Join(judgedDir, "golden.txt")
 	if *update {
@@ -148,7 +148,8 @@ type judgedQuery struct {
 	grades        map[string]int
 }
 
-// Each line has a project, a kind (w: words of the session, p: paraphrase), a query and grades.
+// A line of a query file has three fields: the project with "w" (the query has words of the session) or "p" (the query
+// is a paraphrase), the query, and the grades.
 func (s *set) queries(half string) (all []judgedQuery) {
 	for _, line := range lines(s.t, half+".queries") {
 		if line == "" {

@@ -49,9 +49,10 @@ const (
 	// A chunk that was written just now gains this share of its score. The gain halves each month.
 	recent = 0.15
 	month  = 30 * 24 * 60 * 60 * 1000 // ms
-	// sense is the largest gain that a chunk can get for its meaning, as a share of the best score. fewest reduces the
-	// mean that is subtracted from the candidates' directions: it is the sum of the n directions divided by n+fewest.
-	// So a mean of only a few candidates has little effect.
+	// sense is the largest gain that a chunk can get for its meaning, as a share of the best score. The gain depends on
+	// the direction of the chunk's vector, after the mean direction of the n candidates was subtracted. A mean of few
+	// candidates says little. So their sum is divided by n+fewest and not by n, which makes the subtracted mean
+	// smaller.
 	sense  = 0.5
 	fewest = 10
 	// The second hit in a message keeps only this share of its score, and the third hit only the square of this share.
@@ -204,7 +205,8 @@ func isStatement(k index.Kind) bool {
 
 type ranking struct {
 	*search
-	// refs maps each word that matches the query to the query's terms that it matches.
+	// A word of a text can match several terms of the query, for example as a synonym. refs lists these terms for each
+	// word.
 	refs map[string][]ref
 }
 

@@ -53,15 +53,15 @@ func (ss *Sessions) BuildCopy(ctx context.Context, s *Session, own store.Snapsho
 	return nil
 }
 
-// To find the original, the host compares this number of the copy's first messages with other sessions. One message is
-// not enough. If the harness has compacted the original since the original's newest pass, the copy begins with a
+// lookedFor is the number of messages at the start of the copy with which the host looks for the original. One message
+// is not enough: if the harness has compacted the original since the original's newest pass, the copy begins with a
 // summary that no pass has seen.
 const lookedFor = 4
 
-// Original returns the session from which the session of key has copied messages, and the copied messages. Both are
-// empty if there is no such session. o is the outline of the copy's array. If the harness names an original, as Pi
-// does, Original prefers it. Otherwise it takes the session with the most copied units. Suppose that C is a fork of B,
-// and B is a fork of A. A may have seen more messages, but B has the newest decisions about them.
+// Original returns the session from which the harness copied the beginning of the session `key`, and the copied
+// messages. Both are empty if there is no such session. `o` is the outline of the copy's array. If the harness names an
+// original, as Pi does, Original prefers it. Otherwise, it takes the session with the most copied units. Suppose that C
+// is a fork of B, and B is a fork of A. A may have seen more messages, but B has the newest decisions about them.
 func (ss *Sessions) Original(ctx context.Context, key store.Key, named, directory string, o pipeline.Outline) (best store.Snapshot, longest pipeline.Copy, err error) {
 	if named != "" {
 		if best, longest, err = ss.copyOf(ctx, store.Key{Harness: key.Harness, Session: named}, o); err != nil || len(longest.Units) > 0 {
@@ -103,8 +103,9 @@ func (ss *Sessions) copyOf(ctx context.Context, key store.Key, o pipeline.Outlin
 	return snap, o.CopyOf(units), nil
 }
 
-// The first pass stores the adopted state. A new kind of decision about messages or units must be copied here, too: a
-// copied unit keeps its tag and gets a new key, and a copied message gets a new key (copied.Messages).
+// adopt gives the fork the frozen state of its original. The first pass stores it. If you add a new kind of decision
+// about messages or units, copy it here, too: a copied unit keeps its tag and gets a new key, and a copied message gets
+// a new key (copied.Messages).
 func (s *Session) adopt(original store.Snapshot, past copiedHistory, copied pipeline.Copy, own store.Snapshot, codec transcript.Codec) {
 	from := original.Session
 	s.Row.Epoch, s.Row.TagCounter = from.Epoch, copied.TagCounter()
@@ -194,10 +195,12 @@ type copiedHistory struct {
 	rows []chronicle.Compartment
 }
 
-// historyOfCopy returns the compartments whose messages the copy has. If the copy begins with a summary by the
-// harness, it also has the summarised messages, under their keys in the original. If the head covers messages that the
-// copy lacks, the head loses the key of its last message, as after a revert. The copy's first pass then makes a new
-// head from the compartments.
+// historyOfCopy returns the compartments that the copy takes over: those whose messages are in the copy's array. If the
+// array begins with a summary by the harness, the copy also takes over the compartments of the messages that this
+// summary replaces. These messages are not in the array, so they keep the original's keys.
+//
+// If the head covers messages that the copy lacks, the head loses the key of its last message, as after a revert. The
+// copy's first pass then makes a new head from the compartments.
 func historyOfCopy(head *store.HeadRow, rows []chronicle.Compartment, copied pipeline.Copy) copiedHistory {
 	var h copiedHistory
 	messages, before := maps.Clone(copied.Messages), ""

@@ -89,8 +89,9 @@ func Taken(ps *pass.Pass) string {
 	return strings.Join(parts, ", ")
 }
 
-// sparedBy estimates the saving of a bust in its own request and in the given number of later requests (passes).
-// Without the bust, the prompt would grow at the same rate, but not beyond the window.
+// sparedBy estimates how many tokens a bust saves, in its own request and in the given number of requests after it
+// (passes). It compares with a session without the bust, whose prompt grows as fast, but stops at the size of the
+// window.
 func sparedBy(d pipeline.Decision, window, growth, passes int) (saved promptcache.Tokens) {
 	rest, resent := max(0, d.Size.Current-d.Price.Removed), d.Price.Resent
 	spared := func(pass int) int {
@@ -107,8 +108,8 @@ func sparedBy(d pipeline.Decision, window, growth, passes int) (saved promptcach
 	return saved
 }
 
-// unfitShare is a percentage of the window. If a prompt alone is larger than this, the harness's own prompt and tools
-// do not fit beside it.
+// A prompt of the user that is larger than this percentage of the window cannot be sent: the system prompt and the
+// tools of the harness need the rest of the window.
 const unfitShare = 90
 
 // toldOf is the newest prompt for which the user was told that it does not fit into the window.

@@ -35,8 +35,8 @@ type errand struct {
 	host *Historian
 	// noun names the errand to the user, for example "wrap-up". command is the command that began it.
 	noun, command string
-	// scope is the range of messages that the errand summarises. If the errand continues an interrupted one, the
-	// messages before next are already summarised.
+	// scope is the range of messages that the errand summarises, and `next` is the first of them without a new summary.
+	// An errand that continues an interrupted one begins in the middle of its scope.
 	scope  chronicle.Range
 	next   int
 	source session.RawSource
@@ -51,8 +51,8 @@ type errand struct {
 	// results, discard is nil.
 	discard func(context.Context) error
 
-	// chunk and raw are the most recently read chunk and its messages. toldAt is the time of the newest notice.
-	// Only the errand's own goroutine uses these fields.
+	// `chunk` is the chunk that was read most recently, and `raw` holds its messages. `toldAt` is the time of the
+	// newest notice. Only the errand's own goroutine uses these fields.
 	chunk  historian.Chunk
 	raw    []historian.Message
 	toldAt int64
@@ -87,8 +87,8 @@ func (es *errands) of(key store.Key) *errand {
 	return es.under[key]
 }
 
-// cancel ends the session's errand if command began it. If no such errand runs, for example because it has just
-// ended, cancel returns false.
+// cancel ends the session's errand if the user began it with `command`. If there is no such errand, for example because
+// it has just ended, cancel returns false.
 func (es *errands) cancel(key store.Key, command string) bool {
 	es.mu.Lock()
 	defer es.mu.Unlock()
@@ -200,8 +200,8 @@ func (h *Historian) busyWith(s *session.Session) string {
 	return "The historian is summarising messages of this session now. Try again when it has finished; /ctx-status shows when."
 }
 
-// newErrand fills in the fields that a recomp and a wrap-up have in common. The caller sets the others, for example
-// save and finish.
+// newErrand fills in the fields that a recomp and a wrap-up have in common. The caller sets the fields that differ, for
+// example `save` and `finish`.
 func (h *Historian) newErrand(s *session.Session, scope chronicle.Range, next int) (*errand, error) {
 	codec, err := client.CodecOf(s.Key.Harness)
 	if err != nil {

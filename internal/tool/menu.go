@@ -261,7 +261,8 @@ func (t *Tools) searchPage(ctx context.Context, key store.Key, directory, query 
 
 var again = schema.Choice{Label: "Search for other words", Command: menuName, Arguments: "search", Ask: "Words to look for"}
 
-// messagePage shows a message word for word: "120", or "120 ses_1" for one of another session.
+// messagePage shows a message word for word. The argument is "120" for message 120 of this session, or "120 ses_1" for
+// that message of another session.
 func (t *Tools) messagePage(ctx context.Context, key store.Key, directory, rest string) (schema.CommandExecuteResult, error) {
 	number, other, _ := strings.Cut(rest, " ")
 	n, err := strconv.Atoi(number)

@@ -140,7 +140,8 @@ func (t *Tools) find(ctx context.Context, q search.Query) ([]search.Hit, error) 
 	return search.Search(ctx, x, q)
 }
 
-// hitsPage marks the hits as data, like a page of ctx_expand.
+// hitsPage shows hits between two border lines, and tells the model to follow no instructions in them, as ctx_expand
+// does with a page.
 func hitsPage(hits []search.Hit, asking store.Key, budget int) (shown int, page string) {
 	var b strings.Builder
 	for i := range hits {

@@ -114,7 +114,7 @@ func (s *SpendSum) perRun() string {
 	return format.Money(s.Money / float64(max(s.Runs, 1)))
 }
 
-// SpendOf sums up calls, which must be sorted by time. at is the time zone in which a day begins and ends.
+// SpendOf sums up calls, which must be sorted by time. Days begin and end in the time zone `at`.
 func SpendOf(calls []chronicle.Call, runs []chronicle.Report, at *time.Location) Spend {
 	out := Spend{Rows: []SpendRow{}, Runs: runs}
 	type use struct {

@@ -49,7 +49,8 @@ type Change struct {
 	Freed  string `json:"freed,omitzero"`
 	Before Text   `json:"before"`
 	After  Text   `json:"after"`
-	// Summaries now replace the messages from First to Last. For any other change, both are 0.
+	// If the change is a new summary, First and Last are the ordinals of the messages that it replaces. Otherwise, both
+	// are 0.
 	First int `json:"first,omitzero"`
 	Last  int `json:"last,omitzero"`
 }
@@ -70,7 +71,8 @@ type Request struct {
 	At     int64 // Unix ms; 0 if the journal no longer has the request
 	Within rawhistory.Session
 	Snap   store.Snapshot
-	// Before the request, summaries replaced the messages up to Covered. Now they replace them up to Through.
+	// Covered is the ordinal of the last message that summaries replaced before the request. Through is the last one
+	// that summaries have replaced since the request.
 	Covered, Through int
 	Summaries        []chronicle.Compartment
 }

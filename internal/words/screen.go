@@ -94,7 +94,7 @@ func Piece(u schema.DroppedUnit, columns int) string {
 
 const leastName = 20
 
-// Kept describes where a piece is that the user wants to keep: on the wire, or waiting for the next bust.
+// Kept describes the state of a piece that the user wants to keep: it is on the wire, or it waits for the next bust.
 func Kept(u schema.KeptUnit) string {
 	if u.Waits {
 		return "it comes back when the provider has to read the prompt again anyway, and if it fits"

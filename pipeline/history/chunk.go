@@ -80,8 +80,8 @@ type reader struct {
 	next, noise int
 	current     *block
 	isFull      bool
-	// inCluster means that the current sequence of the model's blocks is already counted in CommitClusters. lastLetter
-	// is the author of the last block, for example "A".
+	// `inCluster` means that CommitClusters already counts a commit of the present sequence of blocks by the model.
+	// `lastLetter` is the author of the last block, for example "A".
 	inCluster  bool
 	lastLetter string
 }

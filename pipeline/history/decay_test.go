@@ -9,7 +9,8 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/history"
 )
 
-// The rows are reference vectors: the indexes at which the tier changes, and values outside the valid range.
+// These vectors come from the reference implementation. They show the last index of each tier and the first of the next
+// one, and arguments outside the valid range.
 func TestTierOfVectors(t *testing.T) {
 	for _, c := range []struct {
 		index, importance int

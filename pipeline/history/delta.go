@@ -31,8 +31,8 @@ type DeltaInput struct {
 
 	MemoryBudget int
 
-	// FoldedAt is the time of the fold in Unix milliseconds. It replaces the time of the pass, because all passes must
-	// render the same delta.
+	// FoldedAt is the time of the fold (Unix ms). The delta depends on this time and not on the time of the pass.
+	// Otherwise, two passes could render different deltas, and the provider's cached prefix would be lost.
 	FoldedAt int64
 	// CountText returns the number of tokens in a text.
 	CountText func(string) int

@@ -10,10 +10,11 @@ type Throttle struct {
 	Money        float64
 	// Pass is the number of the pass on which the newest run began or ended.
 	Pass int
-	// Waited counts the passes since the last run on which the trigger wanted a run, but none began and none was in
-	// progress. A new compartment resets it, too.
+	// Waited counts the passes on which the trigger wanted a run, but no run began or was in progress. It starts from 0
+	// with each run, and with each new compartment.
 	Waited int
-	// Bouts counts how often the throttle has forgotten failed runs since the last reset.
+	// Bouts counts how often the throttle has forgotten failed runs (see `forgotten`) since a model last wrote a
+	// compartment.
 	Bouts int
 }
 
@@ -52,8 +53,9 @@ const (
 	maxBackoff = 8
 	// maxWaited is the number of passes that messages may wait for a summary before the status shows a fault.
 	maxWaited = 6
-	// The throttle forgets failed runs after `forgotten` passes, so that a failed model is asked again even if usage
-	// stays below the low mark. Each time it forgets, this number doubles, but at most maxBouts times.
+	// After `forgotten` passes without a new attempt, the throttle forgets the failed runs, so that a failed model is
+	// asked again even if usage stays below the low mark. Each time it forgets, it waits twice as long as before, but
+	// doubles the wait at most maxBouts times.
 	forgotten = 50
 	maxBouts  = 4
 )
@@ -87,9 +89,9 @@ func (t Throttle) Next(d Demand) Grant {
 	return grant
 }
 
-// left returns how many more tokens models may read before one of their runs must succeed. isSpent means that the
-// allowance of tokens or money is used up. A single failed run never sets isSpent: the second run reads only half of
-// the chunk, so it may succeed.
+// left returns how many more tokens models may read until a run succeeds. isSpent means that they may read no more,
+// because the allowance of tokens or money is used up. One failed run alone never uses it up: the second run reads only
+// half of the chunk, so it may succeed.
 func (t Throttle) left(d Demand) (tokens int, isSpent bool) {
 	allowed := allowance(d.Snapshot.Usage, d.Snapshot.Cap, d.Room)
 	tokens = allowed - t.Tokens

@@ -123,9 +123,9 @@ func (r *TriggerResult) force(f TriggerFacts) {
 	}
 }
 
-// weigh decides whether a run begins by the size of the condensed text. Raw sizes would mislead, because large files
-// add little to a summary. weigh reads more text than one run reads, because in a small window a run may read less text
-// than is needed to begin one.
+// weigh decides by the size of the condensed text whether a run begins. Raw sizes would mislead, because large files
+// add little to a summary. In a small window, one run reads less text than is needed to begin a run. So weigh condenses
+// more messages than one run would read.
 func (r *TriggerResult) weigh(f TriggerFacts) {
 	if !r.Snapshot.IsRunnable() {
 		r.Reason = NoRunAllTail

@@ -48,8 +48,9 @@ func TestBindsThinking(t *testing.T) {
 	}
 }
 
-// OpenCode sends a fixed sentence in place of a compaction part and of a subtask part. A fork has other ids of these
-// parts, which do not reach the provider, so the hash must not change.
+// In place of a compaction part or a subtask part, OpenCode sends a fixed sentence. The ids in the part do not reach
+// the provider, and are different in a fork. So they must not change the hash of the message. Otherwise the fork would
+// lose its thinking.
 func TestIDsOfFixedSentencesAreNotOnTheWire(t *testing.T) {
 	for _, kind := range []string{"compaction", "subtask"} {
 		hash := func(id string) render.Hash {

@@ -26,9 +26,10 @@ type Profile struct {
 	// WantsThinkingFirst: while thinking is on, the provider refuses a request whose last answer has calls and does not
 	// begin with thinking. Anthropic's models do so on every route. An unknown provider may serve one of these models.
 	WantsThinkingFirst bool
-	// StepsLeaveWhole: a step may be removed only as a whole. This is for Gemini, which accepts a call only directly
-	// after a user message or results. Of several parallel calls, only the first one carries the signature, so it
-	// cannot be removed alone. If a text or another call of the step stays, the step's dropped calls become skeletons.
+	// StepsLeaveWhole: the host may remove a step only as a whole. Gemini needs this for two reasons. It accepts a call
+	// only directly after a user message or results. And of several parallel calls, only the first one carries the
+	// signature, so the others cannot stay without it. If a text or another call of the step stays, the step's dropped
+	// calls become skeletons.
 	StepsLeaveWhole bool
 	// ForgetsReasoning: the provider does not require the reasoning of earlier turns. Some providers do require it:
 	// Moonshot expects it as reasoning_content, and OpenAI as reasoning items.
@@ -97,10 +98,10 @@ func (p Profile) LeavesOut(part *transcript.Part) bool {
 	return p.ForgetsReasoning && (part.Signature == nil || !p.ChecksSignatures)
 }
 
-// LeavesOutSpent reports whether the reasoning of an answer may be left out if the answer consists only of
-// placeholders. Moonshot and DeepSeek require reasoning only with calls, and the harness sends empty reasoning to
-// DeepSeek. If another model wrote the answer (isForeign), the harness sends the reasoning as a plain text, which no
-// provider requires.
+// LeavesOutSpent reports whether the host may leave out the reasoning of an answer that consists only of placeholders.
+// This is possible even with Moonshot and DeepSeek: they require reasoning only beside calls, and for DeepSeek the
+// harness sends empty reasoning. If another model wrote the answer (isForeign), its reasoning may always go, because
+// the harness sends it as a plain text, which no provider requires.
 func (p Profile) LeavesOutSpent(isForeign bool) bool { return isForeign || !p.ChecksSignatures }
 
 // DropsStaleReduceCalls reports whether an old call of ctx_reduce may be removed without a text in its place. The
@@ -124,8 +125,9 @@ func (p Profile) Package() string {
 	return p.Packages[0]
 }
 
-// ProfileOf returns the profile of a provider. If the provider's name contains "copilot" or "bedrock", the name
-// decides. Otherwise the npm package or the name of the API decides. If that is unknown, the provider's name decides.
+// ProfileOf returns the profile of a provider. First it looks for "copilot" or "bedrock" in the provider's name, then
+// it looks for the npm package or API name in the profiles, and last for a profile with the provider's name. If it
+// finds nothing, it returns the fallback.
 func ProfileOf(provider, npm string) Profile {
 	provider = strings.ToLower(provider)
 	switch {

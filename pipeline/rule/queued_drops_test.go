@@ -10,7 +10,8 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/rule"
 )
 
-// Each letter of state is a unit: t is a text, f a file, c a tool call, and a capital letter a dropped unit.
+// state returns a state with one unit for each letter: t is a text, f a file and c a tool call. A capital letter is a
+// unit that is already dropped.
 func state(letters string, queue ...int) *frozen.State {
 	kinds := map[rune]frozen.UnitKind{'t': frozen.TextUnit, 'f': frozen.FileUnit, 'c': frozen.ToolUnit}
 	var units []frozen.Unit

@@ -62,7 +62,8 @@ func TestTierPlanVector(t *testing.T) {
 	}
 }
 
-// The rule does not drop the newest fifth of a tier, rounded up. Protected tools are counted in this fifth.
+// The rule keeps the newest fifth of each tier, rounded up. Tools that are protected for another reason count as a part
+// of this fifth.
 func TestTierReserve(t *testing.T) {
 	for _, c := range []struct {
 		tier, n int
@@ -110,10 +111,9 @@ func TestTieredDrop(t *testing.T) {
 		change func(*View, *Knobs)
 		want   string
 	}{
-		// The dropped text leaves a placeholder of 8 tokens, so the tail is
-		// 39,992 and the floor is 8. The target is 8+0.3·(20,000−8) = 6,005.6.
-		// The rule wants to free 33,994 tokens, more than the tools have. The call of the tool
-		// edit stays, because it is the newest fifth of its tier.
+		// Of the 40,000 tokens, only the 8 tokens of the text's placeholder cannot be removed: they are the floor. The
+		// target is 8+0.3·(20,000−8) = 6,005.6. To reach it, the rule would have to free 33,994 tokens, more than all
+		// tools have. It still keeps the call of `edit`, which is the newest fifth of its tier.
 		{"third tier first, oldest first, down to the spec's target", func(*View, *Knobs) {}, "[{2 drop} {3 drop}]"},
 		{"no more than asked", func(v *View, _ *Knobs) {
 			v.Goal = Goal{Current: 140_000, Ceiling: 400_000, Target: 135_000, Measured: true}
@@ -133,7 +133,8 @@ func TestTieredDrop(t *testing.T) {
 	}
 }
 
-// Bug class B13: the rule counted units as freed although it could not drop them. So it freed too little.
+// Bug class B13: the rule chose units that it could not drop, and counted their tokens as freed. So it freed too
+// little.
 func TestBugB13OnlyDroppableUnitsCount(t *testing.T) {
 	v, _ := tiered()
 	v.Goal = Goal{Current: 140_000, Ceiling: 400_000, Target: 135_000, Measured: true}
@@ -144,8 +145,8 @@ func TestBugB13OnlyDroppableUnitsCount(t *testing.T) {
 	}
 }
 
-// Bug class B14: the rule counted texts as irreducible, and also units that earlier rules had dropped. So it dropped
-// too little.
+// Bug class B14: the rule counted texts, and units that earlier rules had dropped, as content that no rule can remove.
+// So its target was too high, and it dropped too little.
 func TestBugB14TailIncludesEveryActiveUnit(t *testing.T) {
 	// The prompt of 80,000 tokens has ten tools of 5,000 tokens and a text of 30,000. Only the placeholder of the text,
 	// 8 tokens, is irreducible. So the target is 8+0.3·59,992 = 18,005.6, and all ten tools are dropped. If the text
@@ -185,8 +186,8 @@ func TestBugB16NothingInvisibleIsDropped(t *testing.T) {
 	}
 }
 
-// Bug class A30: the rule chooses by tier, so it may drop tag 3 before tag 1. The host stored only the highest dropped
-// tag, and so it never dropped tag 1 later.
+// Bug class A30: the rule chooses by tier and not by age, so it may drop tag 3 and keep tag 1. The host stored only the
+// highest dropped tag, and took all lower tags for dropped. So a later pass could not drop tag 1.
 func TestBugA30LowerTagsAreStillThereForTheNextEmergency(t *testing.T) {
 	v, state := tiered()
 	v.Messages[0].Items[0].Tier = 1

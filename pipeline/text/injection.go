@@ -44,8 +44,8 @@ type Piece struct {
 	Injected bool
 }
 
-// Pieces divides a text into the pieces that StripInjections keeps and the pieces that it removes. The kept pieces
-// together may look injected as well (IsInjectedOnly). In that case, Pieces returns the whole text as one injected
+// Pieces divides a text into the pieces that StripInjections keeps and the pieces that it removes. If the kept pieces
+// together still look injected (IsInjectedOnly), Pieces assumes that the whole text was injected, and returns it as one
 // piece.
 func Pieces(text string) []Piece {
 	if !HasInjection(text) {
@@ -74,8 +74,7 @@ func Pieces(text string) []Piece {
 	return pieces
 }
 
-// A remainder is what is left of a text after removals. For each byte that is left, the field at holds its offset in the
-// original text.
+// A remainder is what is left of a text after removals. at[i] is the place of text[i] in the original text.
 type remainder struct {
 	text string
 	at   []int

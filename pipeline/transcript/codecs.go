@@ -21,7 +21,7 @@ func CodecOf(harness string) (Codec, bool) {
 }
 
 // CheckSize returns an error if an array has too many messages, or one of them too many parts. It decodes no message.
-// earlier is the number of messages that the array already had.
+// `messages` are added to an array that already has `earlier` messages.
 func CheckSize(earlier int, messages []json.Value) error {
 	if n := earlier + len(messages); n > schema.MaxMessages {
 		return fmt.Errorf("the array has %d messages, and at most %d are possible: begin a new session", n, schema.MaxMessages)
@@ -34,9 +34,9 @@ func CheckSize(earlier int, messages []json.Value) error {
 	return nil
 }
 
-// longestList returns the length of the longest list in a message: its parts, content or results. It returns 0 if no
-// list can exceed schema.MaxParts. isStep means that raw may be a step. longestList then also looks into the member
-// "message" of raw.
+// longestList returns the length of the longest list in a message, which may be its parts, its content or its results.
+// To save time, it returns 0 if the message is too short to have a list of more than schema.MaxParts elements. If
+// isStep is true, raw may be a step, so longestList also looks into its member "message".
 func longestList(raw json.Value, isStep bool) (most int) {
 	if len(raw) < 2*schema.MaxParts { // a list needs two bytes for each element
 		return 0

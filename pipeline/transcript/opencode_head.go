@@ -21,7 +21,8 @@ type ocHeadTime struct {
 	Completed int `json:"completed,omitzero"`
 }
 
-// The host's texts are synthetic. Otherwise OpenCode would count a second prompt, and never give the session a title.
+// Every text of the head is marked as synthetic, so that OpenCode does not count it as a prompt of the user. OpenCode
+// gives a session its title only while the session has a single prompt.
 type ocHeadPart struct {
 	ID        string                     `json:"id"`
 	Type      string                     `json:"type"`

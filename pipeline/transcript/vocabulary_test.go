@@ -42,7 +42,8 @@ func TestToolsOfOpenCode(t *testing.T) {
 	}
 }
 
-// For example, Pi's system prompt has no date from version 0.87 on.
+// Some system prompts contain no date, for example Pi's from version 0.87 on. If the vocabulary has no pattern for a
+// date, no text may be taken for one, or be changed.
 func TestSystemPromptWithoutADate(t *testing.T) {
 	const prompt = "You are.\nCurrent date: 2026-11-22\n"
 	var v transcript.SystemVocabulary

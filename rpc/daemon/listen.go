@@ -22,8 +22,9 @@ type Listener struct {
 	file  string // socket or token file, removed at the end
 
 	record string // the file that names the runtime directory, removed at the end; "" if none was written
-	// Clients whose environment leads to another runtime directory find this host by its record. If the record could
-	// not be written, Unrecorded is the reason. Otherwise, it is nil.
+	// A client with another environment may look for the host in another runtime directory. So the host records its
+	// runtime directory in a file of the data directory (`record`). Unrecorded is the error if this file could not be
+	// written.
 	Unrecorded error
 }
 
@@ -46,8 +47,8 @@ func LockHost(ctx context.Context, e Endpoint) (*HostLock, error) {
 	for {
 		unlock, err := tryLockHost(ctx, e)
 		if err == nil {
-			// The token file may come from a dead host, whose port may now belong to any other program. While a process
-			// holds the lock, clients trust the file, so it must be removed.
+			// A dead host may have left its token file, which names a port that any program may use now. While a
+			// process holds the lock, clients trust the token file, so it must be removed before they read it.
 			os.Remove(e.tcp())
 			return &HostLock{e, unlock}, nil
 		}
@@ -63,9 +64,10 @@ func LockHost(ctx context.Context, e Endpoint) (*HostLock, error) {
 	}
 }
 
-// tryLockHost waits only a moment for each lock. The lock in the runtime directory comes first, so that clients see
-// that the host of this endpoint is alive. The lock in the data directory prevents a host with another runtime
-// directory. If the data directory is read-only, the first lock has to be enough.
+// tryLockHost takes two locks, and waits only a moment for each. The lock in the runtime directory comes first: it
+// tells clients that the host of this endpoint is alive. The lock in the data directory keeps out a second host that
+// uses another runtime directory with the same data. If the second lock cannot be created, for example because the data
+// directory is read-only, the first one has to be enough.
 func tryLockHost(ctx context.Context, e Endpoint) (unlock func(), err error) {
 	unlockRuntime, err := lockSoon(ctx, e.hostLock())
 	if err != nil || e.data == "" {

@@ -19,7 +19,8 @@ func copyPath(path string, version int) string {
 	return path + ".v" + strconv.Itoa(version) + ".bak"
 }
 
-// copyBefore copies the database as it is before a migration from version. It removes the oldest copies.
+// copyBefore copies the database before a migration from the schema `version` to a newer one. It then removes the
+// oldest copies.
 func (f *File) copyBefore(ctx context.Context, conn *sql.Conn, version int) error {
 	target := copyPath(f.path, version)
 	partial := target + ".partial"

@@ -7,8 +7,9 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
-// A moment is a second (Unix time) together with the number of writes that this process had made. As long as both are
-// the same, a cached value counts as current. If another process writes, the cache may be stale until the second ends.
+// A moment identifies the state of the database well enough for a cache: it is the current second (Unix time) and the
+// number of writes by this process so far. A cached value is used as long as both are the same. After a write by
+// another process, the cache may be stale until the second ends.
 type moment struct{ second, writes int64 }
 
 func (s *Memories) now() moment { return moment{s.db.Clock.Now() / 1000, s.db.MemoryWrites.Load()} }
@@ -26,8 +27,8 @@ type question struct {
 	number         int64
 }
 
-// notes returns the answer to a question. It takes the answer from the cache if that was filled at the same moment. If
-// not, it calls read and stores the result.
+// notes answers a question from the cache if the cache was filled at the same moment. Otherwise, it gets the answer
+// from `read`, and puts it into the cache.
 func (s *Memories) notes(q question, read func() ([]chronicle.Note, error)) ([]chronicle.Note, error) {
 	now, k := s.now(), &s.kept
 	k.mu.Lock()

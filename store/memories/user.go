@@ -127,8 +127,8 @@ func termsOf(text string) map[string]bool {
 	return all
 }
 
-// wordsOf returns the words of an observation that say what it is about. The result `no` is true if one of the other
-// words is a refusing word.
+// wordsOf returns the words that say what an observation is about: it leaves out the words in `frame` and in
+// `refusing`. `no` reports whether the observation contains a word in `refusing`, for example "never".
 func wordsOf(text string) (words []string, no bool) {
 	const most = 40 // an observation is one sentence
 	terms.Each(text, func(term []byte, _ int) {

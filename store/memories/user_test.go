@@ -67,8 +67,8 @@ func (n *noticing) count(table string) (rows int) {
 	return rows
 }
 
-// The store counts the sessions, and does not leave the decision to the model. A session that repeats itself counts
-// once, and so do a session and its fork.
+// The store itself counts the sessions that show a trait, because a model could be wrong about the number. A session
+// counts once even if it repeats the trait. A fork that repeats its original's observation does not count.
 func TestTraitNeedsDifferentSessions(t *testing.T) {
 	n := newNoticing(t)
 	for range 5 {

@@ -147,8 +147,8 @@ type view struct {
 	memory int64
 }
 
-// reshare calls change, which edits workspaces. It then logs for each project which memories became visible and which
-// disappeared, so that open sessions notice it.
+// reshare runs `change`, which edits workspaces. It compares the memories that each project sees before and after, and
+// logs each memory that became visible or disappeared. From this log, open sessions learn about it.
 func (e *Editor) reshare(change func() error) error {
 	before, err := e.views()
 	if err == nil {

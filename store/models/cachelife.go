@@ -20,8 +20,9 @@ type CacheLifeRow struct {
 	LifeMS int64
 	Missed bool
 	At     int64
-	// Misses counts the misses since the last read that contradicted them. LeastMS and MostMS are the shortest and the
-	// longest pause before a miss.
+	// A miss is a pause after which the provider no longer had the prefix. Misses counts them, and LeastMS and MostMS
+	// are the shortest and the longest of these pauses. When a prefix survives a pause of LeastMS or more, all three
+	// become 0.
 	Misses          int
 	LeastMS, MostMS int64
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// A WindowRow holds what the refused and the accepted prompts tell us about a model's window. If there was no such
-// prompt, the field is zero.
+// A WindowRow holds what refused and accepted prompts tell us about the size of a model's window. The fields of a kind
+// of prompt that has not occurred are zero.
 type WindowRow struct {
 	Provider string
 	Model    string

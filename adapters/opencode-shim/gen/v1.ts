@@ -23,8 +23,8 @@ const info = {
   summary,
 }
 
-// The agent decides the system prompt and the tools, so a new agent changes the prefix. The shim sends the agent only
-// with user messages, because OpenCode answers a user message with the agent that this message names.
+// A new agent has another system prompt and other tools, which changes the prefix, so the host must know the agent. The
+// shim sends it only with user messages, because a user message names the agent that answers it.
 const userInfo = { ...info, agent: all }
 
 // The host does not read the content of some parts, for example step-start. But it has to count them, because patches

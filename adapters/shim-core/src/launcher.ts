@@ -3,8 +3,8 @@ import { packagedHost } from "./locate.ts"
 
 /**
  * Runs the host's binary for a user at a terminal. The binary is in a separate package for each platform, so npm links
- * the command `magicctx-host` to a script, the file at `launcherURL`. `packageName` is the npm package with this
- * script. `harness` is the harness for which this package is.
+ * the command `magicctx-host` to a script, which is the file at `launcherURL` in the npm package `packageName`.
+ * `harness` is the harness that this package supports.
  */
 export function launchPackagedHost(launcherURL: string, packageName: string, harness: string): void {
   const tried: string[] = []

@@ -7,7 +7,7 @@ export interface Dialogs {
   ask(question: string, value?: string): Promise<string | undefined>
 }
 
-/** Runs a command. If its answer is already on the screen, it resolves with undefined. */
+/** Runs a command. Resolves with the command's answer, or with undefined if the answer is already on the screen. */
 type Run = (command: string, args: string) => Promise<CommandExecuteResult | undefined>
 
 /**

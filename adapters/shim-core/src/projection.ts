@@ -36,8 +36,8 @@ export function clone<T>(value: T): T {
   return copy as T
 }
 
-// Defines a member with the name "__proto__". A plain assignment would set the prototype instead. JSON.parse makes an
-// ordinary member of it, and the copy must do the same.
+// JSON.parse turns "__proto__" into an ordinary member, and a copy must do the same. A plain assignment would change
+// the prototype of the copy instead.
 function define(target: Members, key: string, value: unknown) {
   Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true })
 }

@@ -196,8 +196,9 @@ test("a call that ends every host is not sent for ever", async (t) => {
   assert.equal(fake.received("session/system").length, 2)
 })
 
-// A fixed bug: if a call lost two connections to one host that was ending, the shim counted two hosts, and did not send
-// the call again. So the first system prompt after a kill was sent without the guidance.
+// A call that was interrupted by several dead hosts is not sent again, because it may have killed them. The bug: two
+// lost connections to the same host counted as two dead hosts. So after the user had killed a host, the shim gave up
+// the call, and the first system prompt was sent without the guidance.
 test("a bridge that reaches the host that is ending costs a call nothing", async (t) => {
   const { host, fake } = fakeHost(t, { dieOn: { "session/system": [1, 2] }, hostPids: [11, 11, 12] })
   await host.open(opening("/p"), {}).opened(20_000)
@@ -227,8 +228,8 @@ test("a call that was not sent is not lost, even if it has effects", async (t) =
   assert.equal(fake.received("tool/execute").length, 1)
 })
 
-// A fixed bug: if a pass came while the older host was ending, the shim mistook that host's refusal for the answer, and
-// the pass was lost.
+// A fixed bug: a host that is stopping refuses new calls. The shim took this refusal for the answer to its call,
+// instead of sending the call to the next host. If the call was a pass, the pass was lost.
 test("a call that a stopping host refused is sent to the next host", async (t) => {
   const { host, fake } = fakeHost(t, { stopOn: { "session/system": 1 } })
   await host.open(opening("/p"), {}).opened(20_000)

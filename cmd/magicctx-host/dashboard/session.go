@@ -308,8 +308,9 @@ func newBust(pass int, row store.PassRow, prices models.LimitsRow, pieces []piec
 	return b
 }
 
-// coveredBefore returns the last ordinal that summaries covered before pass. It takes the ordinal of the newest earlier
-// removal, not the largest one: if the user has gone back in the session, its newest summaries were removed.
+// coveredBefore returns the ordinal of the last message that summaries replaced before the request `pass`. It uses the
+// newest earlier removal by summaries. An older removal may have a larger ordinal, but no longer counts: the user has
+// gone back in the session since then, and the newest summaries were taken back.
 func coveredBefore(pass int, removals map[int][]store.RemovalRow) (through int) {
 	newest := 0
 	for before, all := range removals {

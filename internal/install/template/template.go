@@ -154,7 +154,7 @@ func textOf(v hujson.Value) string {
 	return ""
 }
 
-// A word that is longer than width gets its own line.
+// wrap breaks a sentence into lines of at most `width` characters. A longer word gets a line of its own.
 func wrap(sentence string, width int) (lines []string) {
 	line := ""
 	for _, word := range strings.Fields(sentence) {

@@ -17,7 +17,8 @@ import (
 )
 
 const (
-	// The output of --json has all rows, and all pieces of a bust.
+	// A page shows at most this many rows of a table, and units of a bust, so that it stays small. `--json` prints all
+	// of them.
 	maxRows     = 200
 	maxUnits    = 40
 	slowestRows = 8

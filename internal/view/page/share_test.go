@@ -86,7 +86,8 @@ func TestSharedTextsHoldNoSecret(t *testing.T) {
 	}
 }
 
-// Share must also remove the texts of a field that is added later, and that no list names.
+// Somebody may add a field later and not know about redact. So redact must remove every text of a value, and may keep
+// only the fields that it lists by name. Here it must keep neither Name nor the text in a nested struct.
 func TestEachTextIsRedacted(t *testing.T) {
 	type inner struct{ Text string }
 	v := struct {
@@ -114,7 +115,7 @@ func TestSharedTextsHideNoCredential(t *testing.T) {
 	}
 }
 
-// A trace may hold any price, so an axis may have any length.
+// A trace may contain any price, even an infinite one. An axis must nevertheless get only a few marks.
 func TestAxisOfAnyLengthIsDrawn(t *testing.T) {
 	for _, top := range []float64{1e15, 1e16, 1e30, math.Inf(1), math.NaN()} {
 		if n := len(grid(top)) + len(moneyGrid(top)); n > 20 {

@@ -52,7 +52,7 @@ test("comparing agrees with copying", () => {
   for (let seed = 0; seed < 20_000; seed++) {
     const random = new Random(seed)
     const a = randomMessage(random)
-    // Two independent random messages are almost never equal. So b is a copy of a with at most two changes.
+    // `b` is a copy of `a` with at most two changes. Two independent random messages would almost never be equal.
     const b = clone(a) as { info: object; parts: unknown[] }
     if (random.chance(0.5)) Object.assign(b.info, (randomMessage(random) as typeof b).info)
     if (b.parts.length > 0 && random.chance(0.5)) Object.assign(b.parts[0] as object, part(random))

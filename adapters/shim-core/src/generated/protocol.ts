@@ -379,7 +379,7 @@ export interface EventParams {
   event: unknown
   /**
    * sent has the same meaning as in TransformParams. Only the event that ends an answer carries it. The next
-   * pass may come too late to report it, because the harness may be restarted before that pass.
+   * pass reports the token, too, but the harness may be restarted before that pass.
    */
   sent?: string
 }
@@ -532,8 +532,8 @@ export interface HistoryStatus {
   failedAt?: number
   retryPass?: number
   /**
-   * waited is the number of passes for which history has waited for a summary. IsOverdue means that Waited is
-   * too large, which is a fault.
+   * waited is the number of passes on which messages waited for a summary and no run of the historian could
+   * begin. Too many such passes are a fault, which IsOverdue reports.
    */
   waited?: number
   isOverdue?: boolean
