@@ -15,7 +15,7 @@ type Episode struct {
 // A Relief is the number of tokens that busts have freed since the provider last reported a usage. That usage does not
 // show the busts yet, so the host subtracts the relief from it until a newer usage comes.
 type Relief struct {
-	// Of identifies the usage from which the tokens are subtracted (Size.Measurement).
+	// `Of` identifies the usage from which the relief is subtracted (Size.Measurement).
 	Of     string
 	Tokens int
 }
@@ -33,9 +33,9 @@ func (s *Session) goal(a Assessment, r Readings, limit, covered int) rule.Goal {
 	high := int(r.Threshold / 100 * float64(limit))
 	g := rule.Goal{
 		Current: a.Size.Current, Ceiling: high, Target: min(high, int(r.LowMark/100*float64(limit))),
-		// Measured means that the size already includes the last bust: the provider has reported a usage since, or it
-		// reports none at all and the host counts each prompt itself. In an emergency, the rules cannot wait for a
-		// usage.
+		// `Measured` tells the rules that Current includes the effect of the last bust. This is so if the provider has
+		// reported a usage since that bust, or if it never reports one and the host counts each prompt itself. In an
+		// emergency, the rules cannot wait for a usage, so `Measured` is always true.
 		Measured: a.Size.Measured == 0 || s.Meta.Episode.Relief.Of != a.Size.Measurement || a.Percent >= EmergencyPercent,
 	}
 	if r.LowMark <= 0 {

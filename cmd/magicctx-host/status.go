@@ -151,7 +151,8 @@ func choose[T any](sessions []T, wanted string, nameOf func(T) (schema.Harness, 
 	return ending, nil
 }
 
-// If the harness does not have the session, the method IsInvalidParams of the error returns true.
+// A sessionAsker asks for the status of one session. If the harness does not have the session, it returns an error
+// whose method IsInvalidParams returns true.
 type sessionAsker func(context.Context, schema.SessionStatusParams) (schema.SessionStatus, error)
 
 func (cmd *statusCmd) session(ctx context.Context, ask sessionAsker, st schema.StatusResult) (session schema.SessionStatus, err error) {
@@ -253,7 +254,8 @@ func (cmd *statusCmd) watch(ctx context.Context, f observer.Follower, s streams)
 	return watch.Screen(ctx, o, in, out)
 }
 
-// If noHost finds out why no host can start, its error names the reason.
+// noHost returns the error for a command that needs a running host. If noHost can find out why no host can start, the
+// error gives this reason.
 func noHost(ctx context.Context, dir string) error {
 	if problem, _ := doctor.Named(ctx, os.Getenv, rpc.Version, doctor.VersionOf); problem != "" {
 		return fmt.Errorf("no host is running for %s: %s", dir, problem)
@@ -261,7 +263,8 @@ func noHost(ctx context.Context, dir string) error {
 	return fmt.Errorf("no host is running for %s; the next session of OpenCode or Pi starts one, and %s doctor says whether it can", dir, program.Name())
 }
 
-// The host does not answer, so the error names its process. The user can then end that process.
+// unanswered returns the error for a host that does not answer. The error names the host's process, so that the user
+// can end it. If the host has answered with an error, unanswered returns that error.
 func unanswered(dir string, err error) error {
 	if refused := (*rpc.Error)(nil); errors.As(err, &refused) {
 		return err

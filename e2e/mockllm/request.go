@@ -21,7 +21,7 @@ const (
 
 // A Request is a captured request. After its answer, it does not change.
 type Request struct {
-	// Seq is the number of the request in order of arrival. The first request has 1.
+	// Seq numbers the requests in the order of their arrival, from 1.
 	Seq     int
 	Dialect Dialect
 	Path    string

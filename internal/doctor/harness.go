@@ -123,9 +123,9 @@ func (x *examination) eachUsed(ctx context.Context, look func(Harness)) {
 type versionRange struct {
 	// newest is the newest version that the end-to-end tests run.
 	oldest, newest string
-	// All versions for which the plugin was written begin with generation, for example "1.".
+	// The plugin was written for all versions that begin with `generation`, for example "1.".
 	generation string
-	// note is a remark about versions newer than newest.
+	// `note` is a remark for users whose version is newer than `newest`.
 	note string
 }
 

@@ -16,7 +16,7 @@ import (
 const (
 	// A log that is older than oldLog explains no problem of today's sessions.
 	oldLog = 30 * 24 * time.Hour
-	// manyLogBytes is more than the host itself keeps.
+	// The host deletes old logs, so it never keeps as much as manyLogBytes. If the logs are larger, something is wrong.
 	manyLogBytes = 64 << 20
 )
 

@@ -309,8 +309,9 @@ func (h *harness) beginTurn() {
 	h.pass()
 }
 
-// In Pi, the user can leave a branch and return to it, so the host remembers the branch's units. The host must not
-// queue a drop of a missing unit, because no flush could free it.
+// A user of Pi can leave a branch and come back to it later, so the host remembers the units of a branch that the
+// session has left. If the model asks to drop such a unit, the host must not queue the drop. The unit is not on the
+// wire, so the drop would wait forever and free nothing.
 func TestPieceOfAnotherBranchNeedsNoDrop(t *testing.T) {
 	h := turn(t)
 	h.messages = append(h.messages[:1:1], h.messages[3:]...)

@@ -27,8 +27,8 @@ type pause struct {
 	isWhole bool
 }
 
-// pauses has the pause before each session's current pass. It is nil if the pass's usage will prove nothing, or has
-// already been evaluated.
+// pauses holds the pause before the current pass of each session. The pause is nil if the usage of this pass will prove
+// nothing, or has already been evaluated.
 var pauses = session.NewSlot[*pause]()
 
 // If a prompt repeats fewer than minRepeatedTokens of the session's messages, its usage proves nothing. The host only

@@ -7,7 +7,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// lines searches for each line of a prompt. It finds the statements that contain most of the line's terms, by weight.
+// The method `lines` searches for answers to each line of a prompt. It finds the statements that contain most of the
+// line's terms, by weight.
 func (f *finder) lines(all []string) error {
 	for _, line := range all {
 		asked := content(line)

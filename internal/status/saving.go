@@ -16,7 +16,7 @@ import (
 // A saving compares, in tokens, a session with the same session without any removal. docs/status.md describes
 // the estimate.
 type saving struct {
-	// The saving covers the passes up to upTo. passes counts the passes whose usage is known.
+	// The saving covers the passes up to number `upTo`. For `passes` of them, the usage is known.
 	upTo, passes int
 	// `dropped` is the number of tokens by which the next prompt would be larger if nothing had ever been
 	// removed or summarised.
@@ -25,9 +25,9 @@ type saving struct {
 	// number that they were billed for. It can be negative, because a bust makes the provider write tokens that
 	// it would otherwise have read from its cache.
 	spared promptcache.Tokens
-	// `early` is the part of dropped that busts for rent have removed since the last bust for another reason.
-	// Without the busts for rent, these tokens would still be in the prompt. earlySpared is the part of spared
-	// that they account for.
+	// `early` is the part of `dropped` that busts for rent have removed since the last bust for any other reason. Without
+	// busts for rent, these tokens would still be in the prompt. `earlySpared` is the part of `spared` that is due to
+	// busts for rent.
 	early       int
 	earlySpared promptcache.Tokens
 	sent        promptcache.Tokens

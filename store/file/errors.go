@@ -34,8 +34,8 @@ var (
 	ErrGone = errors.New("the open file is gone")
 )
 
-// errCorrupt means damage that the checks of this package have found. For damage that SQLite notices, it returns its
-// own errors.
+// errCorrupt reports damage that the checks of this package have found. If SQLite itself notices damage, callers get
+// SQLite's own error.
 var errCorrupt = errors.New("not a usable database")
 
 // explain turns an error of SQLite into an error of this package. If ctx has ended, SQLite reports only that the

@@ -9,8 +9,9 @@ import (
 	"sync"
 )
 
-// learned is the table that gen/learn.py makes. It contains the number of terms and of dimensions, the terms, the
-// scales of their vectors, and the vectors. After these, it contains the neighbours of each term, with their number.
+// learned is the table that gen/learn.py makes. It contains, in this order: the number of terms and the number of
+// dimensions, the terms, the scales of their vectors, and the vectors. The last part has, for each term, the number of
+// its neighbours and then the neighbours.
 //
 //go:embed words.bin
 var learned []byte
@@ -63,7 +64,8 @@ func Neighbours(term string) iter.Seq2[string, float64] {
 	}
 }
 
-// Add adds the vector of a term, if the table has the term. A term that says much has a long vector.
+// Add adds the vector of a term, if the table has the term. The more a term says about the subject of a text, the
+// longer is its vector.
 func (v *Vector) Add(term []byte) {
 	t := load()
 	i, ok := t.index[string(term)]
