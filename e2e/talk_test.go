@@ -179,8 +179,8 @@ func (k *talk) publishes() []work.RunRow {
 
 type shownHead struct {
 	baseline, delta string
-	// shown are the ranges of the head's compartments. Ranges of archived compartments are joined. through is the last
-	// message of the last range.
+	// `shown` holds the ranges of the head's compartments, where the ranges of archived compartments are joined. `through`
+	// is the last message of the last range.
 	shown   []chronicle.Range
 	through int
 }

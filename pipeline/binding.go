@@ -20,9 +20,9 @@ func promptID(preamble int, c Chain) string {
 	return strconv.Itoa(preamble) + "." + hex.EncodeToString(c.Hash[:])
 }
 
-// token identifies the request of a pass, and is opaque to the client. newest is the key of the array's last message
-// that is not nameless (transcript.Message). The token includes it because the hash in prompt does not cover a message
-// that the wire leaves out.
+// token identifies the request of a pass. To the client, it is an opaque string. `prompt` contains a hash of the
+// messages on the wire. `newest` is the key of the array's last message that is not nameless (transcript.Message). It
+// is part of the token because the wire may leave this message out, and then `prompt` says nothing about it.
 func token(prompt, newest string) string { return prompt + newestID(newest) }
 
 func newestID(newest string) string {
@@ -69,8 +69,9 @@ func (s *memo) holds(i int, before Chain, w *Wire) bool {
 	return false
 }
 
-// BindAnswer binds the thinking of an answer as soon as the answer is complete, before an array contains it. sent is
-// the token of the request that was answered. If sent is not the token of wire, BindAnswer does nothing.
+// BindAnswer binds the thinking of an answer as soon as the answer is complete, before an array contains it. `sent` is
+// the token of the request that was answered. If this request did not have the wire whose chain is `wire`, BindAnswer
+// does nothing.
 func BindAnswer(state *frozen.State, wire Chain, messageKey, sent string) (frozen.Binding, bool) {
 	prompt := promptID(state.Setup.Preamble, wire)
 	if !state.Setup.Binds || state.Binding(messageKey) != nil || !strings.HasPrefix(sent, prompt+".") {
@@ -169,8 +170,8 @@ func (s *content) thinkingOf(e *entry, in units) int {
 	return 0
 }
 
-// thinkingSent is thinkingIn for the units of the frozen state. It caches the sum up to each message. weigh clears
-// these sums from the first message that it counts again.
+// thinkingSent returns the same as thinkingIn for the units of the frozen state, but caches the sum up to each message.
+// If the method `weigh` counts a message again, it clears the sums from this message on.
 func (s *content) thinkingSent(n int) int {
 	for i := len(s.thinking); i < n; i++ {
 		s.thinking = append(s.thinking, s.thinkingSent(i)+s.thinkingOf(&s.entries[i], s.State))
@@ -181,7 +182,8 @@ func (s *content) thinkingSent(n int) int {
 	return s.thinking[n-1]
 }
 
-// Thinking estimates the tokens of reasoning in the newest wire. a holds additions that are not committed yet.
+// Thinking estimates the tokens of reasoning in the newest wire. It counts as if the additions `a`, which are not
+// committed yet, were part of the frozen state.
 func (s *memo) Thinking(a frozen.Additions) int {
 	if len(a.Edits) == 0 && len(a.Restored) == 0 && a.Head == nil && a.Setup == nil {
 		return s.thinkingSent(len(s.entries))

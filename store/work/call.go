@@ -180,8 +180,8 @@ func (s *Calls) Prompts(ctx context.Context, of Subject, since int64) (sums []Pr
 	return sums, nil
 }
 
-// Cost returns the cost of an agent's calls for a session in billionths of a dollar, with the calls that have failed. A
-// call that has no price, or that has not ended, has no cost.
+// Cost returns the cost of an agent's calls for a session, in billionths of a dollar. Failed calls count, too. A call
+// without a known price, or one that has not ended, counts as 0.
 func (s *Calls) Cost(ctx context.Context, w Work) (sum int64, err error) {
 	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
 		return file.Scan(c, `SELECT coalesce(sum(cost), 0) FROM agent_calls WHERE harness = ? AND session = ? AND agent = ?`,
@@ -232,8 +232,8 @@ func costAt(row *sqlite3.Stmt, column int) *int64 {
 	return &cost
 }
 
-// View returns the calls in the database in dir since a given time (Unix ms), oldest first, and the runs of the dreamer,
-// newest first. A host may have the database open. See file.View for the errors.
+// View reads the database in `dir`, which a host may have open. It returns the calls since a given time (Unix ms),
+// oldest first, and the runs of the dreamer, newest first. See file.View for the errors.
 func View(ctx context.Context, dir string, since int64) (all []chronicle.Call, runs []chronicle.Report, err error) {
 	err = file.View(ctx, dir, func(c *sqlite3.Conn) error {
 		err := file.Scan(c, reportSelectSQL, func(row *sqlite3.Stmt) {

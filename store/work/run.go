@@ -18,7 +18,7 @@ const (
 	Noop    = "noop"
 )
 
-// The store keeps the newest keptRuns runs of a work. docs/retention.md states this for users.
+// The store keeps the newest keptRuns runs of each Work. docs/retention.md states this for users.
 const keptRuns = 200
 
 type Runs struct{ db *database.DB }
@@ -50,7 +50,7 @@ type RunRow struct {
 	Produced   int     // number of compartments
 	Fidelity   float64 // mean of the compartments, weighted by their raw tokens
 
-	// Run is the number of the run in its work, from 1. EndedAt is in Unix ms. The store sets both.
+	// `Run` numbers the runs of a Work, from 1. EndedAt is in Unix ms. The store sets both.
 	Run     int
 	EndedAt int64
 }
