@@ -18,7 +18,7 @@ import (
 type badHistorian struct {
 	name   string
 	answer func(chronicle.Range) mockllm.Step
-	// cause is a part of the reason that the status gives. It is empty if the host accepts the answers of this
+	// The status must give a reason that contains `cause`. If `cause` is empty, the host accepts the answers of this
 	// historian.
 	cause  string
 	isLate bool
@@ -90,7 +90,7 @@ func (b badHistorian) turns() int {
 	return 12
 }
 
-// words returns the length of each text in words. It is chosen so that the turns of the session together fill the
+// The method `words` returns the number of words in each text, so that the turns of the session together fill the
 // window.
 func (b badHistorian) words() int {
 	switch {

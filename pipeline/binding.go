@@ -10,11 +10,11 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 )
 
-// A model that binds its thinking (docs/preserved-thinking.md) accepts a thinking block only after the exact prompt for
-// which it produced the block. The host identifies this prompt by the preamble's number and a hash of the messages. It
-// stores both as the binding of the answer. If the preamble or a message before the answer changes later, the answer's
-// thinking is lost. The host does not send the thinking of an answer without a binding, for example if no host ran when
-// the model answered.
+// promptID returns the text by which the host identifies a prompt. It consists of the preamble's number and a hash of
+// the messages. A model that binds its thinking (docs/preserved-thinking.md) accepts a thinking block only after the
+// exact prompt for which it produced the block. So the host stores the id of this prompt as the binding of the answer.
+// If the preamble or a message before the answer changes later, the answer's thinking is lost. The host also does not
+// send the thinking of an answer without a binding, for example if no host ran when the model answered.
 
 func promptID(preamble int, c Chain) string {
 	return strconv.Itoa(preamble) + "." + hex.EncodeToString(c.Hash[:])
@@ -43,8 +43,8 @@ func (s *memo) TookBack() bool {
 	return s.sentToken != "" && (s.sentCount == 0 || s.counted() < s.sentCount) && !slices.ContainsFunc(s.entries, func(e entry) bool { return strings.HasSuffix(s.sentToken, newestID(e.header.key)) })
 }
 
-// holds reports whether entry i still follows the prompt for which the model produced its thinking. If the entry is new
-// and answers the newest request, holds binds its thinking to the prompt of this request.
+// The method `holds` reports whether entry i still follows the prompt for which the model produced its thinking. If the
+// entry is new and answers the newest request, the method binds the entry's thinking to the prompt of this request.
 func (s *memo) holds(i int, before Chain, w *Wire) bool {
 	e := &s.entries[i]
 	if !e.traits.signed {
@@ -82,8 +82,9 @@ func BindAnswer(state *frozen.State, wire Chain, messageKey, sent string) (froze
 	return b, true
 }
 
-// Answered sets the prompts that this fork's original has sent, and whose answers never reached the host. A fork made
-// right after such an answer contains the answer (F6 in docs/defects.md), so the answer's thinking is valid.
+// Answered sets the prompts that this fork's original has sent, but whose answers never reached the host. If the fork
+// was made right after such an answer, it contains the answer (F6 in docs/defects.md). The fork may then send the
+// answer's thinking.
 func (s *memo) Answered(prompts map[string]bool) { s.answered = prompts }
 
 // isUnboundAtSight guesses whether the thinking of e has to be left out. It has to guess because the hash chain up to e

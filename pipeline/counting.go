@@ -21,8 +21,8 @@ func (r TokenRatio) OwnTokens(n int) int { return int(float64(n) / r.value()) }
 
 // Counting holds the token ratios with which a pass estimates a prompt that the provider has not measured.
 type Counting struct {
-	// Model is the ratio of the model that the pass is for. Measured is the ratio of the model that the newest usage in
-	// the array belongs to (Session.MeasuredBy). The two differ after a change of the model.
+	// `Model` is the ratio of the model that the pass is for. `Measured` is the ratio of the model with the newest usage
+	// in the array (Session.MeasuredBy). They differ if the user has changed the model since then.
 	Model, Measured TokenRatio
 }
 

@@ -13,7 +13,7 @@ import (
 // Markers are the compaction markers of sessions.
 type Markers struct{ db *database.DB }
 
-// ClearPending removes the pending compaction marker of a session if it still equals marker.
+// ClearPending removes the pending compaction marker of a session, but only if it is still `marker`.
 func (s *Markers) ClearPending(ctx context.Context, key Key, marker string) (cleared bool, err error) {
 	err = s.db.Update(ctx, func(tx *database.Tx) (err error) {
 		cleared, err = clearPendingMarker(tx, key, marker)

@@ -229,8 +229,8 @@ func movedDetail(fact string, note []string) (moved string, ok bool) {
 	return "", false
 }
 
-// checkWords checks that content is shorter than the memory, and that few of its words are new: with `in` = 4, at most
-// a quarter of them.
+// checkWords checks that `content` is shorter than the memory, and that few of its words are new. For example, if `in`
+// is 4, at most a quarter of the words may be new.
 func checkWords(content string, m chronicle.Memory, in int) error {
 	known, isNew := make(map[string]bool), 0
 	for _, word := range wordsOf(m.Content) {

@@ -100,8 +100,9 @@ func (cmd *statusCmd) chosen(all []schema.SessionStatus) []schema.SessionStatus 
 	})
 }
 
-// named finds the session that the user means, by its id or by the end of its id. If the user gives no id, named
-// returns the session with the newest pass. Two harnesses may have sessions with the same id.
+// The method `named` finds the session that the user means, by its id or by the end of its id. If the user gives no id,
+// it returns the session with the newest pass. If sessions of two harnesses have the given id, the error asks the user
+// to name the harness.
 func (cmd *statusCmd) named(sessions []schema.SessionStatus) ([]schema.SessionStatus, error) {
 	if cmd.Session == "" {
 		if len(sessions) == 0 {

@@ -19,7 +19,7 @@ type billed struct {
 	model, other string
 	// The prices are in $ per million tokens. OpenCode is configured with the same prices.
 	prices schema.Price
-	// share is the price of cached tokens as a share of the input price. 0 means usualReads.
+	// `share` is the price of cached tokens, divided by the input price. 0 means usualReads.
 	share float64
 	// config returns OpenCode's configuration of the provider. If opencodetest configures the model, config is nil.
 	config func(mockURL string, l opencodetest.Limits, p schema.Price) map[string]any

@@ -49,8 +49,8 @@ type Message struct {
 	Content []Content
 }
 
-// A Content is one block of a message. It has the same form in both dialects: a call of the OpenAI dialect also has the
-// type "tool_use" and a result "tool_result", so a test checks both dialects in the same way.
+// A Content is one block of a message. It has the same form in both dialects, so that a test need not distinguish them:
+// in the OpenAI dialect, a call also has the type "tool_use", and a result the type "tool_result".
 type Content struct {
 	Type      string
 	Text      string

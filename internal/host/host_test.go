@@ -38,7 +38,7 @@ type harness struct {
 	told     int
 	lastWire string // the token of the newest request, or "" if the request was sent without the host
 	patches  map[string]schema.Patch
-	// head is the newest head, and cut is the number of messages that it covers.
+	// `head` is the newest head, and `cut` is the number of messages that it covers.
 	head        []json.Value
 	cut         int
 	pinned      []string
@@ -198,7 +198,7 @@ func (h *harness) tool(id, output, finish string, promptTokens int) {
 		`"state":{"status":"completed","input":{"f":%q},"output":%q}}]}`, id, now, now, finish, promptTokens, id, id, id, output)
 }
 
-// transform sends a delta. If the host answers resync, transform sends the whole array.
+// The method `transform` sends a delta. If the host answers with a resync, it sends the whole array.
 func (h *harness) transform() (schema.WireMutation, error) {
 	p := schema.TransformParams{Session: testSession, Directory: h.project, Base: h.revision, Keep: h.told, Sent: h.lastWire}
 	if p.Base == 0 { // a whole array: the answer holds all patches and the head

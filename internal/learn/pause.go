@@ -17,8 +17,8 @@ type pause struct {
 	model           schema.Model
 	npm             string
 	atLeast, atMost time.Duration
-	// shared is the size, in tokens, of the prompt before its first message, for example the system prompt. Other
-	// sessions may have kept this part in the cache. kept is the size of the messages that have not changed since the
+	// `shared` is the size, in tokens, of the prompt before its first message, for example the system prompt. Other
+	// sessions may have kept this part in the cache. `kept` is the size of the messages that have not changed since the
 	// last request.
 	shared, kept int
 	// isWhole means that a miss proves something: the provider no longer had the prefix. Three things must be true: the

@@ -19,9 +19,9 @@ const (
 )
 
 type regret struct {
-	// rereads are removed units that were read again, and that no pass has stored yet.
+	// `rereads` holds removed units that a model has read again, as far as no pass has stored this yet.
 	rereads []store.RereadRow
-	// regretted names the project's regretted rules, and is nil until it is read.
+	// `regretted` contains the rules that the project regrets. It is nil until they are read from the store.
 	regretted map[string]bool
 	project   string // the identity of the session's project
 }

@@ -149,9 +149,9 @@ func namesOne(text string, named []name) bool {
 	return slices.ContainsFunc(named, func(n name) bool { return names(text, n) })
 }
 
-// bound returns how closely a line of a prompt fits a rule, from 0 to 1. The words before the rule's verb are its
-// subject. If the line contains the subject, the result is 1. Otherwise it is the share of the rule's terms that the
-// line contains.
+// The function `bound` returns how closely a line of a prompt fits a rule, from 0 to 1. The words before the rule's
+// verb are the rule's subject. If the line contains the subject, the result is 1. Otherwise, the result is the share of
+// the rule's terms that the line contains.
 func bound(text, line string, has []string) float64 {
 	if at := verb.FindStringIndex(text); at != nil {
 		if subject := inOrder(text[:at[0]]); len(subject) >= 2 && holdsRun(inOrder(line), subject[:2]) {

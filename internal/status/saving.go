@@ -13,8 +13,8 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// A saving compares, in tokens, a session with the same session without any removal. docs/status.md describes
-// the estimate.
+// A saving compares, in tokens, what a session's requests were billed for with what they would have been billed for if
+// magicctx had never removed anything. docs/status.md describes the estimate.
 type saving struct {
 	// The saving covers the passes up to number `upTo`. For `passes` of them, the usage is known.
 	upTo, passes int
@@ -36,8 +36,8 @@ type saving struct {
 	window int
 }
 
-// add returns the saving with one more pass. Without magicctx, the prompt could not have grown beyond the
-// window, so add does not count tokens beyond the window.
+// add returns the saving after one more pass. Without magicctx, the prompt could not have grown beyond the window, so
+// add does not count tokens beyond the window.
 func (v saving) add(p store.BilledPass) saving {
 	v.upTo = p.Pass
 	if p.BustCause == pipeline.BustTranscript || p.BustCause == string(pipeline.CauseReverted) {
@@ -88,8 +88,8 @@ type savings struct {
 	known map[store.Key]saving
 }
 
-// savingOf returns the saving of all passes before the newest one. passes is the number of the newest pass,
-// which is left out because its usage may still be unknown.
+// savingOf returns the saving of all passes before the newest one. `passes` is the number of the newest pass. savingOf
+// leaves this pass out, because its usage may still be unknown.
 func (sb *Statuses) savingOf(ctx context.Context, key store.Key, passes, window int, cliff route.Cliff) (saving, error) {
 	sb.savings.mu.Lock()
 	v := sb.savings.known[key]

@@ -93,7 +93,8 @@ func (d *division) snapToPrompt() {
 	d.moveTo(to, TailAtPrompt)
 }
 
-// thoughtBefore returns the ordinal of the newest uncovered message up to ordinal that is a prompt or has a tool call.
+// thoughtBefore looks at the uncovered messages up to `ordinal`. It returns the ordinal of the newest one that is a
+// prompt or has a tool call.
 func (d *division) thoughtBefore(ordinal int) int {
 	between := d.Messages.Between(d.uncovered, ordinal+1)
 	for i := len(between) - 1; i >= 0; i-- {

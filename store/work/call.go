@@ -115,9 +115,9 @@ func (s *Calls) Stopped(ctx context.Context) (stops map[string]string, err error
 	return stops, nil
 }
 
-// Settle replaces the reserved cost of a call by its real cost. counted is the cost as budgets count it. If counted has
-// no tokens, no model has read the question, so Settle deletes the call. If the exact cost is unknown, c.Reserved is
-// its upper bound. A call that is never settled, for example because the host crashed, keeps its reserved cost.
+// Settle replaces the reserved cost of a call by its real cost. `counted` is the cost as budgets count it. If `counted`
+// has no tokens, no model has read the question, so Settle deletes the call. If the exact cost is unknown, c.Reserved
+// is its upper bound. A call that is never settled, for example because the host crashed, keeps its reserved cost.
 func (s *Calls) Settle(ctx context.Context, id int64, c chronicle.Call, counted Spent) error {
 	err := s.db.Update(ctx, func(tx *database.Tx) error {
 		if counted.Tokens == 0 {

@@ -77,8 +77,8 @@ const runTrimSQL = `
 		SELECT runs FROM agent_work WHERE subject = ?1 AND agent = ?2
 	) - ?3`
 
-// Record records a run that published nothing. If the run failed, the next run waits until retry (see State). Record
-// does not bring back the work of a deleted session.
+// Record records a run that published nothing. If the run failed, the next run waits until the time `retry` (see
+// State). Record does not bring back the work of a deleted session.
 func (s *Runs) Record(ctx context.Context, w Work, run RunRow, retry int64) error {
 	err := s.db.Update(ctx, func(tx *database.Tx) error {
 		if err := ensureWork(tx, w); err != nil {
@@ -160,7 +160,7 @@ func (s *Runs) State(ctx context.Context, w Work) (state State, err error) {
 	return state, nil
 }
 
-// Of returns the newest runs of a work, newest first. limit 0 means all.
+// Of returns the newest runs of a Work, newest first. If `limit` is 0, it returns all runs.
 func (s *Runs) Of(ctx context.Context, w Work, limit int) (runs []RunRow, err error) {
 	err = s.db.View(ctx, func(c *sqlite3.Conn) (err error) {
 		runs, err = ReadRuns(c, w, "", limit)
@@ -172,8 +172,8 @@ func (s *Runs) Of(ctx context.Context, w Work, limit int) (runs []RunRow, err er
 	return runs, nil
 }
 
-// ReadRuns reads the newest runs of a work, newest first. If status is "", it reads runs of any status. If limit is 0,
-// it reads all runs.
+// ReadRuns reads the newest runs of a Work, newest first. If `status` is "", it reads runs of any status. If `limit` is
+// 0, it reads all runs.
 func ReadRuns(c *sqlite3.Conn, w Work, status string, limit int) (runs []RunRow, err error) {
 	err = file.Scan(c, runSelectSQL, func(s *sqlite3.Stmt) {
 		runs = append(runs, RunRow{

@@ -48,7 +48,7 @@ var load = sync.OnceValue(func() *table {
 	return t
 })
 
-// Neighbours returns the terms that may replace a term, and how well, from 0 to 1.
+// Neighbours returns the terms that may replace a term, each with a number from 0 to 1 that says how well it does.
 func Neighbours(term string) iter.Seq2[string, float64] {
 	return func(yield func(string, float64) bool) {
 		t := load()
