@@ -22,14 +22,14 @@ type badHistorian struct {
 	// historian.
 	cause  string
 	isLate bool
-	// dependsOnHarness means that this case can turn out differently in each harness. If it is false, the case runs
-	// only with -all, because the tests of internal/host cover it as well.
+	// dependsOnHarness means that the outcome of this case depends on the harness. All other cases run only with -all,
+	// because the tests of internal/host cover them as well.
 	dependsOnHarness bool
 }
 
 const slowness = 2 * time.Second
 
-// silence is the name of the historian that never answers. The test does not wait for its answer.
+// The historian `silence` never answers, so the test does not wait for its answer.
 const silence = "silence"
 
 const endlessLoop = "endless loop"
@@ -149,7 +149,7 @@ func testBadHistorians(t *testing.T, h schema.Harness) {
 
 func (k *talk) checkMadeBy(bad badHistorian) {
 	k.t.Helper()
-	// The requests of the silent historian may be aborted before they reach the provider, so the provider may not have
+	// The requests to the silent historian may be aborted before they reach the provider, so the provider may not have
 	// counted them.
 	if k.asked == 0 && bad.name != silence || len(k.rows) == 0 {
 		k.t.Fatalf("the historian was asked %d times, and %d compartments are published", k.asked, len(k.rows))

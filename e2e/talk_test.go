@@ -32,7 +32,7 @@ type talk struct {
 	session string
 	name    string // each prompt of the talk contains the name, so that the requests of its historian can be recognised
 	reader  *worker
-	// words is the length of each prompt and finding. lines is the number of lines that each step reads.
+	// `words` is the length of each prompt and of each finding. `lines` is the number of lines that each step reads.
 	words, lines int
 
 	// mu guards all fields below.

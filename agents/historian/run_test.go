@@ -143,7 +143,8 @@ func TestRunThatCanWaitMakesNoExtract(t *testing.T) {
 	}
 }
 
-// wantAttempts checks that each attempt has a problem, except a last attempt with a valid answer.
+// wantAttempts checks that each failed attempt names its problem. Only the last attempt may have succeeded, with a
+// valid answer.
 func wantAttempts(t *testing.T, s *script, res historian.Result) {
 	t.Helper()
 	// One attempt can take two questions: if the harness suggests another model, ask.Once asks that model, too.
@@ -291,7 +292,8 @@ func storyUntil(end, meta string) reply {
 	return reply{text: strings.NewReplacer("%END%", end, "%META%", meta).Replace(story)}
 }
 
-// If the last compartment ends with the chunk, the run leaves it to the next run, with the facts of its messages.
+// If the last compartment ends with the chunk, its subject may go on after the chunk. So the run leaves this
+// compartment, and the facts from its messages, to the next run.
 func TestLastCompartmentWaitsForItsEnd(t *testing.T) {
 	for _, test := range []struct {
 		name              string

@@ -113,9 +113,10 @@ func (cmd *statusCmd) named(sessions []schema.SessionStatus) ([]schema.SessionSt
 	return choose(sessions, cmd.Session, func(st schema.SessionStatus) (schema.Harness, string) { return st.Harness, st.Session })
 }
 
-// choose returns the session with the id `wanted`. If there is none, it returns the session whose id ends with
-// `wanted`. If several sessions match, choose returns an error. sessions must begin with the newest one. If a session
-// was continued in another version of its harness, sessions contains it twice, and choose ignores the older entry.
+// choose returns the session with the id `wanted`. If there is no such session, it returns the session whose id ends
+// with `wanted`. If several sessions match, choose returns an error. The argument `sessions` must begin with the newest
+// session. If a session was continued in another version of its harness, `sessions` contains it twice, and choose
+// ignores the older entry.
 func choose[T any](sessions []T, wanted string, nameOf func(T) (schema.Harness, string)) ([]T, error) {
 	type name struct {
 		program schema.Harness

@@ -18,7 +18,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// In all these faults, the host cannot open its store. It must still run, and report the reason.
+// With each of these faults, the host cannot open its store. It must run nevertheless, and report the reason.
 func (s *scene) storeFaults() {
 	path := file.PathIn(s.user.DataDir)
 

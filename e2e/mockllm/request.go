@@ -220,9 +220,9 @@ func (r *Request) cacheBlocks() []promptcache.Block {
 	return out
 }
 
-// Pi sends a prompt as a plain string, except the last one: it sends that as a text block, because only a block can
-// carry a cache breakpoint. For the provider, both forms are the same text. asBlock turns a string into such a block,
-// so that the simulated cache also treats both forms as equal.
+// Pi sends each prompt as a plain string, except the last one. It sends the last prompt as a text block, because only a
+// block can carry a cache breakpoint. For the provider, both forms are the same text. To make them equal for the
+// simulated cache, too, asBlock turns a string into a text block.
 func asBlock(raw json.Value) json.Value {
 	if raw.Kind() != '"' {
 		return raw

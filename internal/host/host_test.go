@@ -352,7 +352,8 @@ func TestDropIsAppliedAtTheThresholdAndJournalled(t *testing.T) {
 	}
 }
 
-// If the shim did not get the reply, it asks again. The drop must not be queued twice.
+// The host may crash after it has stored a drop, but before the shim has received the reply. Then the shim asks again.
+// It must get the same reply, and the drop must not be queued twice.
 func TestToolReplyIsTheSameAfterACrash(t *testing.T) {
 	h := turn(t)
 	first := h.drop("call-1", "2,99")

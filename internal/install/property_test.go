@@ -182,7 +182,7 @@ func comments(content string) (found []string) {
 	return found
 }
 
-// Apart from the three values of an installation, all values and comments stay in their order.
+// An installation sets three values. All other values and all comments must stay, in the same order.
 func TestInstallChangesNothingElse(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		before := drawConfiguration(t, OpenCode)

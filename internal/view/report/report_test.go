@@ -145,7 +145,8 @@ func TestFindingsAreNamed(t *testing.T) {
 	}
 }
 
-// A trace may come from anybody, and its report is read on a terminal.
+// A trace may come from anybody, and a person reads its report on a terminal. So no control character of the trace may
+// reach the terminal.
 func TestTextOfTheTraceReachesNoTerminalUnchecked(t *testing.T) {
 	const hostile = "x\x1b[2J\x1b]0;title\a\u202e\r"
 	p := passOf(1, 2, 3)
