@@ -134,8 +134,9 @@ type units interface {
 	ByTag(tag int) *frozen.Unit
 }
 
-// sendsThinking reports whether the wire contains the thinking of e. It does not if the head covers the message, if the
-// message is a shell, if an unthink edit has removed the thinking, or if all calls of the message were dropped.
+// sendsThinking reports whether the wire contains the thinking of e. The wire lacks it in four cases: the head covers
+// the message, the message is a shell, an unthink edit has removed the thinking, or all calls of the message were
+// dropped.
 func sendsThinking(e *entry, in units) bool {
 	calls, dropped := 0, 0
 	for _, it := range e.items {

@@ -35,8 +35,8 @@ type Standby struct {
 	open  func(context.Context) (*Host, error)
 	offer func(schema.InitializeParams) schema.InitializeResult
 
-	// opening is a lock for the attempt to open the store, so that there is only one at a time. It is a channel and not
-	// a mutex, so that a caller can stop waiting when its context ends.
+	// The channel `opening` makes sure that only one call at a time tries to open the store. A mutex would not do, because
+	// a caller must be able to stop waiting when its context ends.
 	opening chan struct{}
 
 	// gate guards host, reason and followed. Each call of the host takes one token, and opening or closing the store

@@ -19,7 +19,7 @@ const (
 )
 
 type regret struct {
-	// `rereads` holds removed units that a model has read again, as far as no pass has stored this yet.
+	// `rereads` lists removed units that a model has read again. It keeps them until a pass has stored them.
 	rereads []store.RereadRow
 	// `regretted` contains the rules that the project regrets. It is nil until they are read from the store.
 	regretted map[string]bool

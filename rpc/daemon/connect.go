@@ -15,8 +15,8 @@ import (
 // waiting and a failed dial takes only microseconds.
 const startPoll = time.Millisecond
 
-// While Connect waits for a new host, most dials look only in the directory where the new host should listen. But
-// another process may be starting a host in another directory. So one of lookEverywhere dials looks in all directories.
+// While Connect waits for a new host, it usually dials only in the directory where this host should listen. But another
+// process may be starting a host in another directory. So one dial in every lookEverywhere looks in all directories.
 const lookEverywhere = 50
 
 // Connect dials the host of the endpoint's data directory, in whatever directory its socket is. If no host is running,

@@ -48,7 +48,8 @@ var load = sync.OnceValue(func() *table {
 	return t
 })
 
-// Neighbours returns the terms that may replace a term, each with a number from 0 to 1 that says how well it does.
+// Neighbours returns the terms that may replace a term, each with a number from 0 to 1 that says how good a replacement
+// it is.
 func Neighbours(term string) iter.Seq2[string, float64] {
 	return func(yield func(string, float64) bool) {
 		t := load()
@@ -65,7 +66,7 @@ func Neighbours(term string) iter.Seq2[string, float64] {
 }
 
 // Add adds the vector of a term, if the table has the term. The more a term says about the subject of a text, the
-// longer is its vector.
+// longer its vector is.
 func (v *Vector) Add(term []byte) {
 	t := load()
 	i, ok := t.index[string(term)]
