@@ -71,8 +71,8 @@ const (
 	// leastSample is the minimum text of a sample, in tokens. A few hundred tokens of message frames or reminders,
 	// which the host does not count, would distort a smaller sample.
 	leastSample = 4000
-	// mostUncounted is the maximum share of files and thinking in a sample, relative to its text. The host only
-	// estimates them.
+	// The host only estimates the tokens of files and thinking. mostUncounted is their maximum share in a sample, relative
+	// to the sample's text.
 	mostUncounted = 0.2
 )
 

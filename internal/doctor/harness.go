@@ -44,11 +44,10 @@ type Harness struct {
 	PluginFile func(context.Context) (string, error)
 	// ForeignPlugin returns the file that the harness runs instead of our plugin or loader, or "".
 	ForeignPlugin func(context.Context) (string, error)
-	// RestoreCompaction switches the harness's own compaction on again if an installation has switched it off. If
-	// `everywhere` is true, it changes the user's own configuration, too.
+	// CompactionOff returns the configuration file that switches the harness's own compaction off, or "".
 	CompactionOff func(context.Context) (string, error)
 	// RestoreCompaction switches the harness's own compaction on again if an installation has switched it off. If
-	// everywhere is true, it does so in the user's own configuration, too.
+	// `everywhere` is true, it changes the user's own configuration, too.
 	RestoreCompaction func(ctx context.Context, everywhere bool) error
 	Shim              func(context.Context) ([]ShimProblem, error)
 	RenewShim         func(context.Context) error

@@ -206,8 +206,8 @@ type Codec interface {
 	Event(raw json.Value) (Event, error)
 	// TextPart returns a text part that replaces p.
 	TextPart(p Part, text string) json.Value
-	// ResultText returns the operations that replace the result of p with text, or nil if the provider would not see
-	// it.
+	// ResultText returns the operations that replace the result of p with `text`, or nil if the provider would not see the
+	// new text.
 	ResultText(p Part, text string) schema.Patch
 	// AddCall returns the operations that add a finished call at the end of an answer, or nil if the harness has no
 	// such call.
