@@ -18,18 +18,18 @@ import (
 type badHistorian struct {
 	name   string
 	answer func(chronicle.Range) mockllm.Step
-	// cause is a part of the reason that the status gives. It is empty if the host accepts the answers of this
+	// The status must give a reason that contains `cause`. If `cause` is empty, the host accepts the answers of this
 	// historian.
 	cause  string
 	isLate bool
-	// dependsOnHarness means that this case can turn out differently in each harness. If it is false, the case runs
-	// only with -all, because the tests of internal/host cover it as well.
+	// dependsOnHarness means that the outcome of this case depends on the harness. All other cases run only with -all,
+	// because the tests of internal/host cover them as well.
 	dependsOnHarness bool
 }
 
 const slowness = 2 * time.Second
 
-// silence is the name of the historian that never answers. The test does not wait for its answer.
+// The historian `silence` never answers, so the test does not wait for its answer.
 const silence = "silence"
 
 const endlessLoop = "endless loop"
@@ -90,7 +90,7 @@ func (b badHistorian) turns() int {
 	return 12
 }
 
-// words returns the length of each text in words. It is chosen so that the turns of the session together fill the
+// The method `words` returns the number of words in each text, so that the turns of the session together fill the
 // window.
 func (b badHistorian) words() int {
 	switch {
@@ -152,7 +152,7 @@ func testBadHistorians(t *testing.T, h schema.Harness) {
 
 func (k *talk) checkMadeBy(bad badHistorian) {
 	k.t.Helper()
-	// The requests of the silent historian may be aborted before they reach the provider, so the provider may not have
+	// The requests to the silent historian may be aborted before they reach the provider, so the provider may not have
 	// counted them.
 	if k.asked == 0 && bad.name != silence || len(k.rows) == 0 {
 		k.t.Fatalf("the historian was asked %d times, and %d compartments are published", k.asked, len(k.rows))

@@ -99,7 +99,7 @@ type killer struct {
 	killed int
 }
 
-// An order is a planned kill. done is closed when the host is dead.
+// An order is a planned kill. The channel `done` is closed when the host is dead.
 type order struct {
 	request int
 	delay   time.Duration

@@ -13,8 +13,8 @@ import (
 	"github.com/magicctx/magicctx-host/e2e/suite"
 )
 
-// npm installs the packages of `task package` offline, and their command adds them to OpenCode. The next prompt must be
-// tagged.
+// The test lets npm install the packages of `task package` offline, and adds them to OpenCode with their own command.
+// If the plugin works, the next prompt contains tags.
 func TestPackedPluginWorks(t *testing.T) {
 	suite.Needs(t)
 	t.Parallel()

@@ -32,7 +32,7 @@ type talk struct {
 	session string
 	name    string // each prompt of the talk contains the name, so that the requests of its historian can be recognised
 	reader  *worker
-	// words is the length of each prompt and finding. lines is the number of lines that each step reads.
+	// `words` is the length of each prompt and of each finding. `lines` is the number of lines that each step reads.
 	words, lines int
 
 	// mu guards all fields below.
@@ -179,8 +179,8 @@ func (k *talk) publishes() []work.RunRow {
 
 type shownHead struct {
 	baseline, delta string
-	// shown are the ranges of the head's compartments. Ranges of archived compartments are joined. through is the last
-	// message of the last range.
+	// `shown` holds the ranges of the head's compartments, where the ranges of archived compartments are joined. `through`
+	// is the last message of the last range.
 	shown   []chronicle.Range
 	through int
 }

@@ -30,15 +30,16 @@ type worker struct {
 	// enough decides when the turn ends. It is called with the size of each request.
 	enough func(tokens int) bool
 	lines  func(tokens int) int
-	// If a prompt has at least window tokens, the provider refuses it. 0 means never.
+	// If a prompt has `window` tokens or more, the provider refuses it. If `window` is 0, the provider refuses no prompt.
 	window  int
 	refused int
 	// If thinksAgain is true, some answers contain two thoughts, the second one directly after the first or after a
 	// text.
 	thinksAgain bool
 	drops       string
-	// hangs and busy count down with each request. At 0, hangs closes hanging, and the answer never comes. While busy
-	// is above 0, the provider refuses requests because it is busy.
+	// If `hangs` is N, the Nth request from now never gets a complete answer, and the worker closes the channel `hanging`
+	// to report this. If `busy` is N, the provider refuses the next N requests because it is overloaded. The worker counts
+	// both numbers down.
 	hangs   int
 	hanging chan<- struct{}
 	busy    int
@@ -53,7 +54,8 @@ type worker struct {
 
 const (
 	logLines = 4_000
-	// Two calls with usualLines return about 900 tokens together. One call with largeLines returns 8,000.
+	// If each of two calls reads usualLines lines, they return about 900 tokens together. One call that reads largeLines
+	// lines returns 8,000.
 	callsPerStep = 2
 	usualLines   = 30
 	largeLines   = 640

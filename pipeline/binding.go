@@ -10,19 +10,19 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 )
 
-// A model that binds its thinking (docs/preserved-thinking.md) accepts a thinking block only after the exact prompt for
-// which it produced the block. The host identifies this prompt by the preamble's number and a hash of the messages. It
-// stores both as the binding of the answer. If the preamble or a message before the answer changes later, the answer's
-// thinking is lost. The host does not send the thinking of an answer without a binding, for example if no host ran when
-// the model answered.
+// promptID returns the text by which the host identifies a prompt. It consists of the preamble's number and a hash of
+// the messages. A model that binds its thinking (docs/preserved-thinking.md) accepts a thinking block only after the
+// exact prompt for which it produced the block. So the host stores the id of this prompt as the binding of the answer.
+// If the preamble or a message before the answer changes later, the answer's thinking is lost. The host also does not
+// send the thinking of an answer without a binding, for example if no host ran when the model answered.
 
 func promptID(preamble int, c Chain) string {
 	return strconv.Itoa(preamble) + "." + hex.EncodeToString(c.Hash[:])
 }
 
-// token identifies the request of a pass, and is opaque to the client. newest is the key of the array's last message
-// that is not nameless (transcript.Message). The token includes it because the hash in prompt does not cover a message
-// that the wire leaves out.
+// token identifies the request of a pass. To the client, it is an opaque string. `prompt` contains a hash of the
+// messages on the wire. `newest` is the key of the array's last message that is not nameless (transcript.Message). It
+// is part of the token because the wire may leave this message out, and then `prompt` says nothing about it.
 func token(prompt, newest string) string { return prompt + newestID(newest) }
 
 func newestID(newest string) string {
@@ -43,8 +43,8 @@ func (s *memo) TookBack() bool {
 	return s.sentToken != "" && (s.sentCount == 0 || s.counted() < s.sentCount) && !slices.ContainsFunc(s.entries, func(e entry) bool { return strings.HasSuffix(s.sentToken, newestID(e.header.key)) })
 }
 
-// holds reports whether entry i still follows the prompt for which the model produced its thinking. If the entry is new
-// and answers the newest request, holds binds its thinking to the prompt of this request.
+// The method `holds` reports whether entry i still follows the prompt for which the model produced its thinking. If the
+// entry is new and answers the newest request, the method binds the entry's thinking to the prompt of this request.
 func (s *memo) holds(i int, before Chain, w *Wire) bool {
 	e := &s.entries[i]
 	if !e.traits.signed {
@@ -69,8 +69,9 @@ func (s *memo) holds(i int, before Chain, w *Wire) bool {
 	return false
 }
 
-// BindAnswer binds the thinking of an answer as soon as the answer is complete, before an array contains it. sent is
-// the token of the request that was answered. If sent is not the token of wire, BindAnswer does nothing.
+// BindAnswer binds the thinking of an answer as soon as the answer is complete, before an array contains it. `sent` is
+// the token of the request that was answered. If this request did not have the wire whose chain is `wire`, BindAnswer
+// does nothing.
 func BindAnswer(state *frozen.State, wire Chain, messageKey, sent string) (frozen.Binding, bool) {
 	prompt := promptID(state.Setup.Preamble, wire)
 	if !state.Setup.Binds || state.Binding(messageKey) != nil || !strings.HasPrefix(sent, prompt+".") {
@@ -81,8 +82,9 @@ func BindAnswer(state *frozen.State, wire Chain, messageKey, sent string) (froze
 	return b, true
 }
 
-// Answered sets the prompts that this fork's original has sent, and whose answers never reached the host. A fork made
-// right after such an answer contains the answer (F6 in docs/defects.md), so the answer's thinking is valid.
+// Answered sets the prompts that this fork's original has sent, but whose answers never reached the host. If the fork
+// was made right after such an answer, it contains the answer (F6 in docs/defects.md). The fork may then send the
+// answer's thinking.
 func (s *memo) Answered(prompts map[string]bool) { s.answered = prompts }
 
 // isUnboundAtSight guesses whether the thinking of e has to be left out. It has to guess because the hash chain up to e
@@ -132,8 +134,9 @@ type units interface {
 	ByTag(tag int) *frozen.Unit
 }
 
-// sendsThinking reports whether the wire contains the thinking of e. It does not if the head covers the message, if the
-// message is a shell, if an unthink edit has removed the thinking, or if all calls of the message were dropped.
+// sendsThinking reports whether the wire contains the thinking of e. The wire lacks it in four cases: the head covers
+// the message, the message is a shell, an unthink edit has removed the thinking, or all calls of the message were
+// dropped.
 func sendsThinking(e *entry, in units) bool {
 	calls, dropped := 0, 0
 	for _, it := range e.items {
@@ -169,8 +172,8 @@ func (s *content) thinkingOf(e *entry, in units) int {
 	return 0
 }
 
-// thinkingSent is thinkingIn for the units of the frozen state. It caches the sum up to each message. weigh clears
-// these sums from the first message that it counts again.
+// thinkingSent returns the same as thinkingIn for the units of the frozen state, but caches the sum up to each message.
+// If the method `weigh` counts a message again, it clears the sums from this message on.
 func (s *content) thinkingSent(n int) int {
 	for i := len(s.thinking); i < n; i++ {
 		s.thinking = append(s.thinking, s.thinkingSent(i)+s.thinkingOf(&s.entries[i], s.State))
@@ -181,7 +184,8 @@ func (s *content) thinkingSent(n int) int {
 	return s.thinking[n-1]
 }
 
-// Thinking estimates the tokens of reasoning in the newest wire. a holds additions that are not committed yet.
+// Thinking estimates the tokens of reasoning in the newest wire. It counts as if the additions `a`, which are not
+// committed yet, were part of the frozen state.
 func (s *memo) Thinking(a frozen.Additions) int {
 	if len(a.Edits) == 0 && len(a.Restored) == 0 && a.Head == nil && a.Setup == nil {
 		return s.thinkingSent(len(s.entries))

@@ -21,8 +21,8 @@ func (r TokenRatio) OwnTokens(n int) int { return int(float64(n) / r.value()) }
 
 // Counting holds the token ratios with which a pass estimates a prompt that the provider has not measured.
 type Counting struct {
-	// Model is the ratio of the model that the pass is for. Measured is the ratio of the model that the newest usage in
-	// the array belongs to (Session.MeasuredBy). The two differ after a change of the model.
+	// `Model` is the ratio of the model that the pass is for. `Measured` is the ratio of the model with the newest usage
+	// in the array (Session.MeasuredBy). They differ if the user has changed the model since then.
 	Model, Measured TokenRatio
 }
 
@@ -71,8 +71,8 @@ const (
 	// leastSample is the minimum text of a sample, in tokens. A few hundred tokens of message frames or reminders,
 	// which the host does not count, would distort a smaller sample.
 	leastSample = 4000
-	// mostUncounted is the maximum share of files and thinking in a sample, relative to its text. The host only
-	// estimates them.
+	// The host only estimates the tokens of files and thinking. mostUncounted is their maximum share in a sample, relative
+	// to the sample's text.
 	mostUncounted = 0.2
 )
 

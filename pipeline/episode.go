@@ -15,27 +15,28 @@ type Episode struct {
 // A Relief is the number of tokens that busts have freed since the provider last reported a usage. That usage does not
 // show the busts yet, so the host subtracts the relief from it until a newer usage comes.
 type Relief struct {
-	// Of identifies the usage from which the tokens are subtracted (Size.Measurement).
+	// `Of` identifies the usage from which the relief is subtracted (Size.Measurement).
 	Of     string
 	Tokens int
 }
 
-// Stuck describes the moment at which an episode got stuck, or is zero. A stuck pass changes nothing, so the next pass
-// asks the rules again only if one of these values has grown, if a drop is queued, or if a new compartment waits.
+// Stuck describes the session at the moment when its episode got stuck. It is zero if the episode is not stuck. A stuck
+// pass changes nothing. The next pass asks the rules again only if one of these values has grown, if a drop is queued,
+// or if a new compartment waits.
 type Stuck struct {
 	// Tag was the highest tag of the session, and Grace was the highest tag that the two-pass reclaim could drop. Band
 	// was 1 below 85 % of the window, 2 below 95 %, and 3 above.
 	Tag, Grace, Band int
 }
 
-// covered is the number of leading messages that the head covers.
+// `covered` is the number of leading messages that the head covers.
 func (s *Session) goal(a Assessment, r Readings, limit, covered int) rule.Goal {
 	high := int(r.Threshold / 100 * float64(limit))
 	g := rule.Goal{
 		Current: a.Size.Current, Ceiling: high, Target: min(high, int(r.LowMark/100*float64(limit))),
-		// Measured means that the size already includes the last bust: the provider has reported a usage since, or it
-		// reports none at all and the host counts each prompt itself. In an emergency, the rules cannot wait for a
-		// usage.
+		// `Measured` tells the rules that Current includes the effect of the last bust. This is so if the provider has
+		// reported a usage since that bust, or if it never reports one and the host counts each prompt itself. In an
+		// emergency, the rules cannot wait for a usage, so `Measured` is always true.
 		Measured: a.Size.Measured == 0 || s.Meta.Episode.Relief.Of != a.Size.Measurement || a.Percent >= EmergencyPercent,
 	}
 	if r.LowMark <= 0 {
@@ -98,8 +99,8 @@ func forcedAt(a Assessment, r Readings, limit int) int {
 // below the emergency level.
 const minEmergency = 2000
 
-// isWorthIt reports whether a bust of a cached prefix is worth its cost. It always is after a flush or a refused
-// prompt, and while the price is unknown.
+// isWorthIt reports whether a bust of a cached prefix is worth its cost. After a flush or a refused prompt, and while
+// the price is unknown, it is always worth it.
 func isWorthIt(a Assessment, r Readings, freed, limit int) bool {
 	switch {
 	case a.Cause == CauseFlush || a.Cause == CauseOverflow || r.Price.Read <= 0:
@@ -132,8 +133,8 @@ func (s *content) freedUpTo(n int, p rule.Proposal) int {
 	return freed
 }
 
-// reliefAfter returns the relief after a bust, or nil if the relief stays as it is. edits is the number of the bust's
-// edits. freed is the number of tokens that they remove from the part of the prompt that the newest usage measured.
+// reliefAfter returns the relief after a bust, or nil if the relief stays as it is. `edits` is the number of the bust's
+// edits. `freed` is the number of tokens that they remove from the part of the prompt that the newest usage measured.
 func (s *Session) reliefAfter(size Size, freed, edits int) *Relief {
 	before := s.Meta.Episode.Relief
 	switch {

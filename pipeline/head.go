@@ -71,9 +71,9 @@ func (m *headMemo) render(codec transcript.Codec) {
 }
 
 // breakpoint returns the head's cache breakpoint, or none. A provider allows only a few breakpoints in a request. The
-// harness sets one on each block of the system prompt and harnessBreakpoints others. If the system prompt has several
-// blocks, there may be none left for the head. A breakpoint on the head would then displace the one on the newest
-// message.
+// harness sets one on each block of the system prompt, and harnessBreakpoints more. If the system prompt has several
+// blocks, there may be none left for the head. A breakpoint on the head would then displace the harness's breakpoint on
+// the newest message.
 func (s *memo) breakpoint() transcript.Breakpoint {
 	p := render.ProfileNamed(s.shown.Setup.Profile)
 	if max(1, s.SystemBlocks)+harnessBreakpoints >= p.Breakpoints {
@@ -101,9 +101,9 @@ func (s *memo) isCovered(i int) bool {
 
 func (e *entry) staysBehind(h frozen.Head) bool { return e.header.stays || h.Pins(e.header.key) }
 
-// isReverted reports whether a revert has removed the last message that the head covers. A summary or a marker can hide
-// this message, too, but then it hides all covered messages. So if an earlier covered message is still in the array,
-// the reason was a revert, for example to another branch in Pi.
+// isReverted reports whether a revert has removed the last message that the head covers. This message can also be
+// missing because a summary or a marker hides it, but in that case all covered messages are missing. So if an earlier
+// covered message is still in the array, the reason was a revert, for example to another branch in Pi.
 func (s *content) isReverted(h frozen.Head) bool {
 	if h.Ordinal == 0 || len(s.entries) == 0 || s.Has(h.Through) {
 		return false

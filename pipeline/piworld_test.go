@@ -58,8 +58,9 @@ func (w *world) isPi() bool { _, is := w.codec.(transcript.Pi); return is }
 
 func (w *world) isOpenCode1() bool { _, is := w.codec.(transcript.OpenCode); return is }
 
-// askModel tells the session which model the next request is for. toPi and toOpenCode2 have noted the model in the user
-// message, where no codec looks for it, because the real shims report the model separately.
+// askModel tells the session which model the next request is for. The real shims report this model outside the
+// messages. So toPi and toOpenCode2 have put it into a place in the user message where no codec looks, and askModel
+// reads it from there.
 func (w *world) askModel() {
 	if w.isOpenCode1() {
 		return

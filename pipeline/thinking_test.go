@@ -66,8 +66,8 @@ func TestDefectD4TextAfterACallDoesNotFuse(t *testing.T) {
 	}
 }
 
-// Bug D4, second case: a message may contain two answers. Only the last of them decides whether the provider joins the
-// next message with it.
+// Bug D4, second case: a message may contain two answers. The last of them alone decides whether the provider joins
+// this message with the next one.
 func TestDefectD4OnlyTheLastAnswerOfAMessageCounts(t *testing.T) {
 	w := newWorld(t, true, 1)
 	step := obj{"type": "step-start"}

@@ -13,7 +13,8 @@ import (
 )
 
 type Wire struct {
-	// Wire and Raw become part of the session's Meta once the pass is committed.
+	// Wire and Raw are the chains of the wire and of the raw array. They become part of the session's Meta once the pass
+	// is committed.
 	Wire, Raw Chain
 	// Tokens is the size of the whole wire. PrefixTokens is the size of the prefix that it shares with the previous
 	// wire.

@@ -38,7 +38,7 @@ func (p *peer) Show(ctx context.Context, params schema.NotifyShowParams) error {
 	return p.call(ctx, quickTimeout, schema.MethodNotifyShow, params, nil)
 }
 
-// RunAgent adds no deadline: params has one, and the caller bounds the wait.
+// RunAgent adds no deadline, because `params` contains one, and the caller bounds the wait.
 func (p *peer) RunAgent(ctx context.Context, params schema.AgentRunParams) (schema.AgentRunResult, error) {
 	var result schema.AgentRunResult
 	err := whileWaiting(ctx, func() error {
@@ -97,7 +97,7 @@ func (p *peer) ask(ctx context.Context, method string, params, result any) error
 	return err
 }
 
-// request calls the other end and decodes the answer into result, if result is not nil. If ctx ends first, request
+// request calls the other end. If `result` is not nil, it decodes the answer into `result`. If ctx ends first, request
 // withdraws the call. An error of the other end is returned as an *Error.
 func request(ctx context.Context, rc *jsonrpc2.Conn, lastID *atomic.Uint64, method string, params any, attachment []byte, result any) error {
 	raw, err := json.Marshal(params)

@@ -4,7 +4,8 @@ import "github.com/magicctx/magicctx-host/internal/json"
 
 // MaxAgentPromptBytes bounds System and Prompt of an AgentRunParams together.
 // It is about 250,000 tokens, more than a summarising model reads at once. Even
-// if JSON escapes each byte with six, the call fits into MaxBodyBytes.
+// if JSON needs six bytes for each of these bytes, the call fits into
+// MaxBodyBytes.
 const MaxAgentPromptBytes = 1 << 20
 
 // AgentRunParams runs a hidden agent once: one prompt, one model, one answer.

@@ -25,8 +25,8 @@ type Import struct {
 // errRehearsed rolls a rehearsal back.
 var errRehearsed = errors.New("rehearsed")
 
-// RunImport runs the function do in one transaction on the database in dir. A host may have the database open. If
-// isRehearsal is true, the changes are rolled back. See file.Edit for the errors.
+// RunImport calls `do` in one transaction on the database in `dir`, which a host may have open. If isRehearsal is true,
+// the changes are rolled back. See file.Edit for the errors.
 func RunImport(ctx context.Context, dir string, now int64, isRehearsal bool, do func(*Import) error) error {
 	err := database.Edit(ctx, dir, func(tx *database.Tx) error {
 		err := do(&Import{memories.Editing(tx, now), tx, now})
@@ -41,7 +41,7 @@ func RunImport(ctx context.Context, dir string, now int64, isRehearsal bool, do 
 	return err
 }
 
-// WasTaken reports whether a row was imported before. The texts of name identify the row.
+// WasTaken reports whether a row was imported before. The texts in `name` identify the row.
 func (i *Import) WasTaken(name ...string) (bool, error) {
 	return i.tx.Exists(`SELECT 1 FROM imported WHERE hash = ?`, hashOf(name))
 }

@@ -13,7 +13,7 @@ import (
 // Markers are the compaction markers of sessions.
 type Markers struct{ db *database.DB }
 
-// ClearPending removes the pending compaction marker of a session if it still equals marker.
+// ClearPending removes the pending compaction marker of a session, but only if it is still `marker`.
 func (s *Markers) ClearPending(ctx context.Context, key Key, marker string) (cleared bool, err error) {
 	err = s.db.Update(ctx, func(tx *database.Tx) (err error) {
 		cleared, err = clearPendingMarker(tx, key, marker)
@@ -33,8 +33,9 @@ func clearPendingMarker(tx *database.Tx, key Key, marker string) (cleared bool, 
 	return n > 0, err
 }
 
-// SaveApplied records the compaction marker that is set in the harness's history, or "" after its removal. If the
-// pending marker equals done, SaveApplied clears the pending marker. A deleted session stays deleted.
+// SaveApplied records `applied`, the compaction marker that is now set in the harness's history; it is "" after the
+// removal of a marker. If the session's pending marker is still `done`, SaveApplied clears it. A deleted session stays
+// deleted.
 func (s *Markers) SaveApplied(ctx context.Context, key Key, applied, done string) error {
 	err := s.db.Update(ctx, func(tx *database.Tx) error {
 		if err := ensureHistory(tx, key); err != nil {

@@ -7,9 +7,9 @@ import (
 	"github.com/magicctx/magicctx-host/store/database"
 )
 
-// MarkOverflow records that the provider refused the prompt of a pass as too long. The time `at` is in Unix ms. tokens
-// is the size of the prompt in the provider's error, or 0. Harnesses report a refusal more than once. If this refusal is
-// already known, isNew is false.
+// MarkOverflow records that the provider refused the prompt of a pass as too long, at the time `at` (Unix ms). `tokens`
+// is the size of the prompt that the provider's error names, or 0. Harnesses may report the same refusal several times.
+// If this refusal is already recorded, isNew is false.
 func (s *Store) MarkOverflow(ctx context.Context, key Key, pass int, at int64, tokens int) (isNew bool, err error) {
 	err = s.Update(ctx, func(tx *database.Tx) error {
 		n, err := tx.Exec(`

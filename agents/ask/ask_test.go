@@ -79,7 +79,8 @@ type asker func(ctx context.Context, r ask.Request) (ask.Answer, error)
 
 func (f asker) Ask(ctx context.Context, r ask.Request) (ask.Answer, error) { return f(ctx, r) }
 
-// waits blocks until its context ends. Its error does not mention the context.
+// waits blocks until its context ends. Its error does not mention the context, so Once must find out by itself whether
+// a deadline has passed or the caller has cancelled.
 var waits = asker(func(ctx context.Context, _ ask.Request) (ask.Answer, error) {
 	<-ctx.Done()
 	return ask.Answer{}, errors.New("429 socket closed")

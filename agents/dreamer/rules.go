@@ -209,8 +209,8 @@ func checkSplit(facts []string, of []chronicle.Memory) error {
 	return keeps(strings.Join(facts, " "), of, Finding{})
 }
 
-// movedDetail returns a detail, such as a number, whose preceding word in the fact differs from its preceding word in
-// the note. Such a detail may have moved from one fact to another: "timeout 30, retries 5" must not become "timeout 5".
+// movedDetail returns a detail, for example a number, that follows another word in the fact than in the note. This
+// detail may have moved from one fact to another: "timeout 30, retries 5" must not become "timeout 5".
 func movedDetail(fact string, note []string) (moved string, ok bool) {
 	words := wordsOf(strings.ToLower(fact))
 	for _, detail := range details(fact) {
@@ -229,8 +229,8 @@ func movedDetail(fact string, note []string) (moved string, ok bool) {
 	return "", false
 }
 
-// checkWords checks that content is shorter than the memory, and that few of its words are new: with `in` = 4, at most
-// a quarter of them.
+// checkWords checks that `content` is shorter than the memory, and that few of its words are new. For example, if `in`
+// is 4, at most a quarter of the words may be new.
 func checkWords(content string, m chronicle.Memory, in int) error {
 	known, isNew := make(map[string]bool), 0
 	for _, word := range wordsOf(m.Content) {

@@ -115,8 +115,8 @@ func TestOrderOfTheAttempts(t *testing.T) {
 			if res.MadeBy != test.madeBy {
 				t.Errorf("made by %s, want %s", res.MadeBy, test.madeBy)
 			}
-			// Each extractive case has a timeout, a prompt that was too long, or an invalid answer, so a shorter
-			// chunk may help.
+			// In each case that ends with an extract, a model timed out, refused the prompt as too long, or gave an invalid
+			// answer. A shorter chunk may help against each of these.
 			if got := res.ShorterMayHelp(); got != (test.madeBy == chronicle.ByExtraction) {
 				t.Errorf("a shorter chunk may help: %t", got)
 			}
@@ -143,10 +143,11 @@ func TestRunThatCanWaitMakesNoExtract(t *testing.T) {
 	}
 }
 
-// wantAttempts checks that each attempt has a problem, except a last attempt with a valid answer.
+// wantAttempts checks that each failed attempt names its problem. Only the last attempt may have succeeded, with a
+// valid answer.
 func wantAttempts(t *testing.T, s *script, res historian.Result) {
 	t.Helper()
-	// If the harness suggests another model, Once asks it, too. Both questions belong to one attempt.
+	// One attempt can take two questions: if the harness suggests another model, ask.Once asks that model, too.
 	if len(res.Attempts) > len(s.asked) || len(res.Attempts) == 0 {
 		t.Errorf("%d attempts of %d questions", len(res.Attempts), len(s.asked))
 	}
@@ -177,8 +178,8 @@ func TestAbortInTheHarnessPublishesNothing(t *testing.T) {
 	}
 }
 
-// The pauses before the retries of a chunk are always the same: first 2 to 3 seconds, then 6 to 8 seconds. Another
-// session has other pauses, so two sessions do not ask again at the same moment.
+// For the same session and chunk, the pauses before the retries are always the same: first 2 to 3 seconds, then 6 to 8
+// seconds. Another session has different pauses, so two sessions do not ask again at the same moment.
 func TestPausesBetweenRetries(t *testing.T) {
 	pauses := func(session string) []time.Duration {
 		s := &script{replies: []reply{busy, busy, valid("x")}}
@@ -291,7 +292,8 @@ func storyUntil(end, meta string) reply {
 	return reply{text: strings.NewReplacer("%END%", end, "%META%", meta).Replace(story)}
 }
 
-// If the last compartment ends with the chunk, the run leaves it to the next run, with the facts of its messages.
+// If the last compartment ends with the chunk, its subject may go on after the chunk. So the run leaves this
+// compartment, and the facts from its messages, to the next run.
 func TestLastCompartmentWaitsForItsEnd(t *testing.T) {
 	for _, test := range []struct {
 		name              string
@@ -326,9 +328,9 @@ func TestResultMeasuresEachCompartment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Each compartment covers rules of the user (8), decisions of the model (7), the path of the schema (2) and the
-	// two ports (1 each): 19. The first has the rule and the path, the second the decision and the ports. Every
-	// message repeats the same sentences, so each is one anchor.
+	// The messages of both compartments contain the same anchors, with a weight of 19: a rule of the user (8), a decision
+	// of the model (7), the path of the schema (2) and two ports (1 each). Although every message repeats them, each
+	// counts once. The first summary has the rule and the path, the second has the decision and the ports.
 	one, two := res.Compartments[0], res.Compartments[1]
 	if one.Fidelity != 10.0/19 || one.Missing != "We decided to use port 5433 because 5432 is taken. · 5432 · 5433" {
 		t.Errorf("first: %+v", one)
@@ -397,7 +399,7 @@ func TestEditorChangesTiersOnly(t *testing.T) {
 	}
 }
 
-// The editor would read an endless draft and write an equally long one.
+// The editor must not get an endless draft, because it would read the whole draft and write an equally long answer.
 func TestEditorGetsNoEndlessDraft(t *testing.T) {
 	draft := storyUntil("30", "")
 	draft.text += endless.text

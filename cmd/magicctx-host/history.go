@@ -156,8 +156,9 @@ func (cmd *historyExpandCmd) Run(ctx context.Context, s streams) error {
 	return fmt.Errorf("no harness gives the messages of session %s; %s search and history list show ids:\n%w", format.Clean(cmd.Session), program.Name(), errors.Join(problems...))
 }
 
-// candidates returns the sessions that the user may mean. If magicctx does not know the session, there is one candidate
-// for each allowed harness, without anchors.
+// candidates returns the sessions that the user may mean. If magicctx does not know the session, any harness may have
+// it. In this case, candidates returns one session for each harness that the user allows. These sessions have no
+// anchors, because magicctx has stored no ordinals for them.
 func (cmd *historyExpandCmd) candidates(ctx context.Context) (all []rawhistory.Session, err error) {
 	err = cmd.browse(ctx, func(b *store.Browser) error {
 		found, err := cmd.find(b, cmd.Session)

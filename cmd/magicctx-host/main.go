@@ -124,8 +124,8 @@ func (e *exitError) Unwrap() error { return e.err }
 
 // run is the whole program.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, build hostBuilder) (code int) {
-	// For --help and --version, kong calls the function given to kong.Exit to end the process. In a test, only run may
-	// end, so this function panics with a value of type exit.
+	// For --help and --version, kong ends the process through the function given to kong.Exit. This would also end a test.
+	// So the function panics with an `exit` value instead, and run returns the exit code that this value contains.
 	type exit int
 	defer func() {
 		if p := recover(); p != nil {

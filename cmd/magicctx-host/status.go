@@ -100,8 +100,9 @@ func (cmd *statusCmd) chosen(all []schema.SessionStatus) []schema.SessionStatus 
 	})
 }
 
-// named finds the session that the user means, by its id or by the end of its id. If the user gives no id, named
-// returns the session with the newest pass. Two harnesses may have sessions with the same id.
+// The method `named` finds the session that the user means, by its id or by the end of its id. If the user gives no id,
+// it returns the session with the newest pass. If sessions of two harnesses have the given id, the error asks the user
+// to name the harness.
 func (cmd *statusCmd) named(sessions []schema.SessionStatus) ([]schema.SessionStatus, error) {
 	if cmd.Session == "" {
 		if len(sessions) == 0 {
@@ -112,9 +113,10 @@ func (cmd *statusCmd) named(sessions []schema.SessionStatus) ([]schema.SessionSt
 	return choose(sessions, cmd.Session, func(st schema.SessionStatus) (schema.Harness, string) { return st.Harness, st.Session })
 }
 
-// choose returns the session with the id `wanted`. If there is none, it returns the session whose id ends with
-// `wanted`. If several sessions match, choose returns an error. sessions must begin with the newest one. If a session
-// was continued in another version of its harness, sessions contains it twice, and choose ignores the older entry.
+// choose returns the session with the id `wanted`. If there is no such session, it returns the session whose id ends
+// with `wanted`. If several sessions match, choose returns an error. The argument `sessions` must begin with the newest
+// session. If a session was continued in another version of its harness, `sessions` contains it twice, and choose
+// ignores the older entry.
 func choose[T any](sessions []T, wanted string, nameOf func(T) (schema.Harness, string)) ([]T, error) {
 	type name struct {
 		program schema.Harness
@@ -151,7 +153,8 @@ func choose[T any](sessions []T, wanted string, nameOf func(T) (schema.Harness, 
 	return ending, nil
 }
 
-// If the harness does not have the session, the method IsInvalidParams of the error returns true.
+// A sessionAsker asks for the status of one session. If the harness does not have the session, it returns an error
+// whose method IsInvalidParams returns true.
 type sessionAsker func(context.Context, schema.SessionStatusParams) (schema.SessionStatus, error)
 
 func (cmd *statusCmd) session(ctx context.Context, ask sessionAsker, st schema.StatusResult) (session schema.SessionStatus, err error) {
@@ -253,7 +256,8 @@ func (cmd *statusCmd) watch(ctx context.Context, f observer.Follower, s streams)
 	return watch.Screen(ctx, o, in, out)
 }
 
-// If noHost finds out why no host can start, its error names the reason.
+// noHost returns the error for a command that needs a running host. If noHost can find out why no host can start, the
+// error gives this reason.
 func noHost(ctx context.Context, dir string) error {
 	if problem, _ := doctor.Named(ctx, os.Getenv, rpc.Version, doctor.VersionOf); problem != "" {
 		return fmt.Errorf("no host is running for %s: %s", dir, problem)
@@ -261,7 +265,8 @@ func noHost(ctx context.Context, dir string) error {
 	return fmt.Errorf("no host is running for %s; the next session of OpenCode or Pi starts one, and %s doctor says whether it can", dir, program.Name())
 }
 
-// The host does not answer, so the error names its process. The user can then end that process.
+// unanswered returns the error for a host that does not answer. The error names the host's process, so that the user
+// can end it. If the host has answered with an error, unanswered returns that error.
 func unanswered(dir string, err error) error {
 	if refused := (*rpc.Error)(nil); errors.As(err, &refused) {
 		return err

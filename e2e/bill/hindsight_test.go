@@ -32,10 +32,10 @@ func TestBlocksOfTheConversation(t *testing.T) {
 	}
 }
 
-// Each of six requests adds 50 tokens, after a system prompt of 1,000. After request 2, the model asks to drop tag 1,
-// but only request 6 removes its 49 tokens. So the provider writes all later tokens again: 1 + 4 x 50. A removal in
-// request 3 would have made the provider write only 1 + 50 tokens, and three requests would not have had to read the 49
-// tokens.
+// After a system prompt of 1,000 tokens, each of six requests adds 50 tokens. After request 2, the model asks to drop
+// tag 1. The host does so only in request 6: a placeholder of 1 token replaces the 50 tokens. The provider must then
+// write the placeholder and the four cached blocks after it again, which is 1 + 4 x 50 tokens. In request 3, it would
+// have written only 1 + 50 tokens again, and the requests 3 to 5 would each have read 49 tokens less.
 func TestLookerFindsABetterBustTime(t *testing.T) {
 	const requests = 6
 	p := schema.Price{Fresh: 1e6, Write: 1e6, Read: 0.5e6}

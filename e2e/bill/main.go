@@ -62,8 +62,8 @@ type options struct {
 	json, recall       bool
 	alone, unbounded   bool // whether to run two more variants: without the historian, and with an unlimited window
 	binding            bool
-	// played contains the results of finished runs without magicctx. Such a run sends the same tokens whatever a cached
-	// token costs, so one run is enough for all prices.
+	// `played` contains the results of finished runs without magicctx. Such a run sends the same tokens at every price of
+	// cached tokens, so it is played only once for all prices.
 	played map[string]result
 }
 

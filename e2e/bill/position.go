@@ -13,9 +13,9 @@ var (
 	namedInCall = regexp.MustCompile(`^toolu_turn(\d+)_step(\d+)$`)
 )
 
-// position returns how far the story has come. It searches the messages backwards for "Turn 12, step 4": older places
-// may be gone, and newer messages, for example "continue" or a tool result, contain none. If no message contains a
-// place, position returns false.
+// The function `position` finds out how far the story has come. It searches the messages for a place, for example "Turn
+// 12, step 4", and begins with the newest message. Some of the newest messages contain no place, for example "continue"
+// or a tool result. Messages with older places may be gone. If no message contains a place, the result is false.
 func position(messages []mockllm.Message) (place, bool) {
 	for _, m := range slices.Backward(messages) {
 		var newest place

@@ -11,7 +11,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/format"
 )
 
-// On a terminal, progress overwrites its line. In a log, it prints new lines.
+// A progress shows how far a run has come. On a terminal, it overwrites its last line. In a log, it prints a new line
+// each time.
 type progress struct {
 	out      io.Writer
 	name     string

@@ -19,7 +19,7 @@ type billed struct {
 	model, other string
 	// The prices are in $ per million tokens. OpenCode is configured with the same prices.
 	prices schema.Price
-	// share is the price of cached tokens as a share of the input price. 0 means usualReads.
+	// `share` is the price of cached tokens, divided by the input price. 0 means usualReads.
 	share float64
 	// config returns OpenCode's configuration of the provider. If opencodetest configures the model, config is nil.
 	config func(mockURL string, l opencodetest.Limits, p schema.Price) map[string]any
@@ -36,8 +36,8 @@ var (
 	}
 )
 
-// The provider's name does not tell the route, as with a gateway. So magicctx must derive the route from the model's
-// id.
+// The provider's name does not tell how the provider caches, as is the case with a gateway. So magicctx must derive the
+// route from the model's id.
 const (
 	gptProvider, gpt, otherGPT, smallGPT = "ledger", "gpt-5.2", "gpt-5.1", "gpt-5.2-mini"
 )

@@ -52,9 +52,9 @@ type run struct {
 	harness schema.Harness
 	source  string
 	root    string // the directory for the run's files, with a short path (see opencodetest.NewHome)
-	// If traces is set, magicctx records a trace for `magicctx-host replay` in this directory.
+	// If `traces` is not empty, magicctx records a trace for `magicctx-host replay` in this directory.
 	traces string
-	// If probes is true, the user asks about the needles after the last turn.
+	// If `probes` is true, the user asks about the needles after the last turn.
 	probes   bool
 	progress func(turn int, t tally)
 }
@@ -131,8 +131,8 @@ func (r run) play(ctx context.Context) (res result, err error) {
 	return res, errors.Join(err, oc.End(), user.StopHost(context.WithoutCancel(ctx)))
 }
 
-// causes returns an error if a request reached the provider without a pass. magicctx did not change such a request, so
-// the figures would be wrong.
+// causes returns the causes of the busts and the removals, as the status counts them. It fails if a request reached the
+// provider without a pass. magicctx did not change this request, so the figures would be wrong.
 func (r run) causes(ctx context.Context, user *stage.User, t tally) ([]schema.CauseCount, []schema.Removal, error) {
 	status, err := user.Status(ctx)
 	if err != nil {

@@ -88,8 +88,8 @@ func TestTextsFillMostOfTheWindow(t *testing.T) {
 	}
 }
 
-// position must find out from each answer which place of the story it belongs to. Otherwise the story could not
-// continue from there.
+// The function `position` must recognise the place of each answer in the story. Otherwise, the story could not continue
+// from there.
 func TestAnswersNameTheirPlace(t *testing.T) {
 	s := testStory()
 	for _, p := range []place{{1, 0}, {17, 2}, {60, calls}} {

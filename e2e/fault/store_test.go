@@ -18,7 +18,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// In all these faults, the host cannot open its store. It must still run, and report the reason.
+// With each of these faults, the host cannot open its store. It must run nevertheless, and report the reason.
 func (s *scene) storeFaults() {
 	path := file.PathIn(s.user.DataDir)
 
@@ -58,7 +58,7 @@ func (s *scene) storeFaults() {
 		must(s.t, os.Rename(path+".away", path))
 		s.recovers()
 	})
-	// The host repairs this fault as soon as it finds it. So already the first prompt works as usual.
+	// The host repairs this fault as soon as it finds it, so even the first prompt works as usual.
 	mended := func() {
 		s.treatsInTime()
 		s.told("was damaged", "moved to "+path+".corrupt-")

@@ -92,7 +92,10 @@ export class Machine implements Clock {
     }
   }
 
-  /** Takes the database's write lock, as another program that writes would. Returns false if it is taken. */
+  /**
+   * Takes the database's write lock, as another program that writes to the database would. Returns false if the lock
+   * cannot be taken, for example because the host holds it.
+   */
   lock(): boolean {
     if (this.locker || !existsSync(this.database)) return false
     try {

@@ -21,7 +21,7 @@ const (
 
 // A Request is a captured request. After its answer, it does not change.
 type Request struct {
-	// Seq is the number of the request in order of arrival. The first request has 1.
+	// Seq numbers the requests in the order of their arrival, from 1.
 	Seq     int
 	Dialect Dialect
 	Path    string
@@ -49,8 +49,8 @@ type Message struct {
 	Content []Content
 }
 
-// A Content is one block of a message. It has the same form in both dialects: a call of the OpenAI dialect also has the
-// type "tool_use" and a result "tool_result", so a test checks both dialects in the same way.
+// A Content is one block of a message. It has the same form in both dialects, so that a test need not distinguish them:
+// in the OpenAI dialect, a call also has the type "tool_use", and a result the type "tool_result".
 type Content struct {
 	Type      string
 	Text      string
@@ -220,9 +220,9 @@ func (r *Request) cacheBlocks() []promptcache.Block {
 	return out
 }
 
-// Pi sends a prompt as a plain string, except the last one: it sends that as a text block, because only a block can
-// carry a cache breakpoint. For the provider, both forms are the same text. asBlock turns a string into such a block,
-// so that the simulated cache also treats both forms as equal.
+// Pi sends each prompt as a plain string, except the last one. It sends the last prompt as a text block, because only a
+// block can carry a cache breakpoint. For the provider, both forms are the same text. To make them equal for the
+// simulated cache, too, asBlock turns a string into a text block.
 func asBlock(raw json.Value) json.Value {
 	if raw.Kind() != '"' {
 		return raw

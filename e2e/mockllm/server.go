@@ -211,7 +211,8 @@ func answer(w http.ResponseWriter, req *Request, step Step) {
 		}
 	}
 	if step.Drop {
-		// Without this panic the server would end the chunked body properly.
+		// This panic breaks the connection in the middle of the answer. Without it, the server would end the chunked body
+		// properly.
 		panic(http.ErrAbortHandler)
 	}
 }

@@ -5,8 +5,9 @@ import (
 	"maps"
 )
 
-// OpenCode recognises the first three models as Claude by their ids, so it sets breakpoints for them. Claude 5.0 does
-// not bind thinking. If the ids contained no version, magicctx would have to assume that these models bind thinking.
+// The ids of the first three models tell OpenCode that they are Claude models, so it sets breakpoints for them. The ids
+// contain a version, because magicctx would have to assume that a Claude model without a version binds its thinking.
+// Claude 5.0 does not.
 const (
 	AnthropicProvider = "mock"
 	OpenAIProvider    = "mockoai"

@@ -48,7 +48,7 @@ func models(o Options) object {
 	}}
 }
 
-// Retries are fast, and everything that asks the network is off.
+// Retries come fast, and everything that would use the network is switched off.
 func settings(o Options) object {
 	extensions := slices.Clone(o.Extensions)
 	if extensions == nil {

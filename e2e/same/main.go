@@ -58,8 +58,9 @@ func run(ctx context.Context, with string) (err error) {
 	return nil
 }
 
-// wiresOf checks out version in dir, and returns one line for each wire. The parameter traces is the version whose
-// traces are replayed, because a later version may have more traces.
+// wiresOf checks out `version` in `dir`, replays the traces, and returns one line for each wire. The traces are those
+// of the version `traces`, so that both versions under comparison replay the same ones: a later version may have more
+// traces.
 func wiresOf(ctx context.Context, version, traces, dir string) (_ []byte, err error) {
 	if _, err := git(ctx, ".", "worktree", "add", "--detach", dir, version); err != nil {
 		return nil, err

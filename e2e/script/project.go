@@ -15,8 +15,8 @@ import (
 // maxFileBytes excludes large files, for example generated ones, which OpenCode's read tool would shorten.
 const maxFileBytes = 60_000
 
-// RepositoryFiles returns the source files of this repository (path to content) below the given folders, or all of
-// them. It includes new files that git does not ignore.
+// RepositoryFiles returns the source files of this repository (path to content) below the given folders. Without
+// folders, it returns all source files. New files are included unless git ignores them.
 func RepositoryFiles(ctx context.Context, repo string, folders ...string) (map[string]string, error) {
 	args := append([]string{"-C", repo, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--"}, folders...)
 	out, err := exec.CommandContext(ctx, "git", args...).Output()

@@ -179,7 +179,8 @@ func (g *Governor) Stopped(of work.Work) *schema.BudgetStop {
 	return nil
 }
 
-// known reads the stored refusals once, because an earlier host may have refused work today. The caller holds g.mu.
+// The method `known` returns the stored refusals: an earlier host may have refused work today. Only the first call
+// reads them from the store. The caller holds g.mu.
 func (g *Governor) known() map[string]schema.BudgetStop {
 	if g.stops != nil {
 		return g.stops

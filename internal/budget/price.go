@@ -18,7 +18,7 @@ const (
 	mostOutput = 32_000
 	// framing is an upper bound of the tokens that a harness adds to a question, for example a description of the machine.
 	framing = 4_000
-	// A provider may count more tokens in a text than the host does, but at most coarseness times as many.
+	// A provider may count a text as more tokens than the host does, but at most as `coarseness` times as many.
 	coarseness = 2
 )
 

@@ -39,7 +39,7 @@ type Run struct {
 	Tokens             int
 	// Cost is in billionths of a dollar. It is nil if a price is not known.
 	Cost *int64
-	// The run has summarised the messages from Start to End in Produced compartments.
+	// The run has summarised the messages with the ordinals Start to End. The result was `Produced` compartments.
 	Start, End, Produced int
 	Fidelity             float64
 	// Undoes is the number N for the command "memory restore --run N", which undoes the run's changes of memories. It

@@ -16,6 +16,6 @@ type Client interface {
 	// AbortAgent tells the shim to end a run. RunAgent then returns the run's answer.
 	AbortAgent(ctx context.Context, p schema.AgentAbortParams) error
 	// SessionChanged sends a subscriber the status of a session, encoded as JSON. All subscribers share the bytes of
-	// status, so nobody may change them. SessionChanged does not block.
+	// `status`, so nobody may change them. SessionChanged does not block.
 	SessionChanged(status []byte)
 }

@@ -183,7 +183,8 @@ func TestDefaultIsLoadWithoutFiles(t *testing.T) {
 	}
 }
 
-// For all contents of the files, the result is complete, and loading the result again gives no warning.
+// Whatever the files contain, Load must return a complete configuration. If this configuration is written to a file and
+// loaded again, there must be no warning.
 func FuzzLoad(f *testing.F) {
 	f.Add([]byte(`{"cache_ttl": {"a/b": "1h"}, "historian": {"fallback_models": "a/b"}, "x": 1}`), []byte(`{"embedding": {"endpoint": "http://a"}}`))
 	f.Add([]byte(`{"experimental": {"user_memories": true}, "dreamer": null}`), []byte(`{"command": {"": {}}, "dreamer": {"tasks": ["maintain-docs", 1]}}`))

@@ -22,7 +22,7 @@ const (
 	maxThreshold = 80
 )
 
-// Threshold returns the share of the window, in percent (at most 80), at which a pass of this model may bust. mode is
+// Threshold returns the share of the window, in percent (at most 80), at which a pass of this model may bust. `mode` is
 // ModeTokens or ModePercentage. If limitTokens is 0 (unknown), a threshold in tokens has no effect.
 func Threshold(cfg schema.Config, provider, model string, limitTokens int) (percent float64, mode string) {
 	limit := float64(limitTokens)
@@ -76,7 +76,7 @@ func CacheTTL(cfg schema.Config, provider, model string) *time.Duration {
 }
 
 // PriceCliff returns the user's setting: a request with more tokens than `above` costs `factor` times as much. If the
-// setting is "auto", missing or invalid, isSet is false, and internal/route chooses. If it is "none", above is 0.
+// setting is "none", `above` is 0. If it is "auto", missing or invalid, isSet is false, and internal/route chooses.
 func PriceCliff(cfg schema.Config, provider, model string) (above int, factor float64, isSet bool) {
 	for _, key := range append(keysOf(provider, model), "default") {
 		text, ok := cfg.PriceCliff[key]

@@ -47,7 +47,7 @@ type Harness struct {
 	// CompactionOff returns the configuration file that switches the harness's own compaction off, or "".
 	CompactionOff func(context.Context) (string, error)
 	// RestoreCompaction switches the harness's own compaction on again if an installation has switched it off. If
-	// everywhere is true, it does so in the user's own configuration, too.
+	// `everywhere` is true, it changes the user's own configuration, too.
 	RestoreCompaction func(ctx context.Context, everywhere bool) error
 	Shim              func(context.Context) ([]ShimProblem, error)
 	RenewShim         func(context.Context) error
@@ -123,9 +123,9 @@ func (x *examination) eachUsed(ctx context.Context, look func(Harness)) {
 type versionRange struct {
 	// newest is the newest version that the end-to-end tests run.
 	oldest, newest string
-	// All versions for which the plugin was written begin with generation, for example "1.".
+	// The plugin was written for all versions that begin with `generation`, for example "1.".
 	generation string
-	// note is a remark about versions newer than newest.
+	// `note` is a remark for users whose version is newer than `newest`.
 	note string
 }
 

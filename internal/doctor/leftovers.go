@@ -16,7 +16,7 @@ import (
 const (
 	// A log that is older than oldLog explains no problem of today's sessions.
 	oldLog = 30 * 24 * time.Hour
-	// manyLogBytes is more than the host itself keeps.
+	// The host itself keeps 10 to 20 MB of logs, so doctor warns if there are more than manyLogBytes.
 	manyLogBytes = 64 << 20
 )
 

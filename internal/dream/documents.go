@@ -41,7 +41,7 @@ func (r *run) documents(ctx context.Context) (all []part, err error) {
 	return all, nil
 }
 
-// propose writes the diff to a file for the user. If diff is "", propose removes the file of an earlier run.
+// propose writes `diff` to a file for the user. If `diff` is "", propose removes the file of an earlier run.
 func (r *run) propose(diff string) (path string, err error) {
 	path = filepath.Join(filepath.Dir(r.Store.Path()), "proposals", fmt.Sprintf("%.8x.patch", sha256.Sum256([]byte(r.project))))
 	if diff == "" {

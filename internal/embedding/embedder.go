@@ -16,7 +16,7 @@ type Embedder struct {
 	Share int
 }
 
-// Run gives vectors to the texts that have none, and calls progress after each batch. After an error, the next run
+// Run gives vectors to the texts that have none, and calls `progress` after each batch. After an error, the next run
 // continues at the same text. If no service is configured, Run does nothing.
 func (e *Embedder) Run(ctx context.Context, progress func(done int)) (err error) {
 	service, err := e.Source.Service()

@@ -44,7 +44,8 @@ func (s *Source) Service() (*Service, error) {
 	return service, nil
 }
 
-// Query returns the vector of a text, or nil if it gets none in this space.
+// Query returns the vector of a text, which the configured service computes. It returns nil if there is no service, if
+// the service's vectors belong to another space, or if the service fails.
 func (s *Source) Query(ctx context.Context, space, text string) []float32 {
 	service, err := s.Service()
 	if service == nil && err == nil || service != nil && service.Space() != space {

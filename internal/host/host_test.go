@@ -38,7 +38,7 @@ type harness struct {
 	told     int
 	lastWire string // the token of the newest request, or "" if the request was sent without the host
 	patches  map[string]schema.Patch
-	// head is the newest head, and cut is the number of messages that it covers.
+	// `head` is the newest head, and `cut` is the number of messages that it covers.
 	head        []json.Value
 	cut         int
 	pinned      []string
@@ -198,7 +198,7 @@ func (h *harness) tool(id, output, finish string, promptTokens int) {
 		`"state":{"status":"completed","input":{"f":%q},"output":%q}}]}`, id, now, now, finish, promptTokens, id, id, id, output)
 }
 
-// transform sends a delta. If the host answers resync, transform sends the whole array.
+// The method `transform` sends a delta. If the host answers with a resync, it sends the whole array.
 func (h *harness) transform() (schema.WireMutation, error) {
 	p := schema.TransformParams{Session: testSession, Directory: h.project, Base: h.revision, Keep: h.told, Sent: h.lastWire}
 	if p.Base == 0 { // a whole array: the answer holds all patches and the head
@@ -309,8 +309,9 @@ func (h *harness) beginTurn() {
 	h.pass()
 }
 
-// In Pi, the user can leave a branch and return to it, so the host remembers the branch's units. The host must not
-// queue a drop of a missing unit, because no flush could free it.
+// A user of Pi can leave a branch and come back to it later, so the host remembers the units of a branch that the
+// session has left. If the model asks to drop such a unit, the host must not queue the drop. The unit is not on the
+// wire, so the drop would wait forever and free nothing.
 func TestPieceOfAnotherBranchNeedsNoDrop(t *testing.T) {
 	h := turn(t)
 	h.messages = append(h.messages[:1:1], h.messages[3:]...)
@@ -351,7 +352,8 @@ func TestDropIsAppliedAtTheThresholdAndJournalled(t *testing.T) {
 	}
 }
 
-// If the shim did not get the reply, it asks again. The drop must not be queued twice.
+// The host may crash after it has stored a drop, but before the shim has received the reply. Then the shim asks again.
+// It must get the same reply, and the drop must not be queued twice.
 func TestToolReplyIsTheSameAfterACrash(t *testing.T) {
 	h := turn(t)
 	first := h.drop("call-1", "2,99")

@@ -173,7 +173,8 @@ func TestMarkerHidesNoPinnedPrompt(t *testing.T) {
 	if want := []string{"u003", "long"}; !slices.Equal(h.pinned, want) || h.cut != c.End {
 		t.Fatalf("the head covers %d messages and pins %v, want %d and %v", h.cut, h.pinned, c.End, want)
 	}
-	// The newest prompt before u003, message 7, is u002. Message 6 is its answer.
+	// The first pinned prompt, u003, is message 7, so the marker must be at message 6. This is the answer to u002, so the
+	// boundary is u002.
 	set := h.marks(db)
 	if len(set) != 1 || set[0].Boundary != "u002" || h.recorded().applied != (setMarker{"u002", 6}) {
 		t.Fatalf("the markers %+v, recorded as %+v", set, h.recorded())

@@ -285,7 +285,7 @@ func TestPiEvents(t *testing.T) {
 }
 
 // In Pi, the time of an answer is the time at which it began. So an answer that comes after a refusal may have an
-// earlier time than the refusal. It must still end the overflow, or one more pass would free space.
+// earlier time than the refusal. The answer must still end the overflow. Otherwise, one more pass would free space.
 func TestPiAnswerAfterARefusalEndsTheOverflow(t *testing.T) {
 	p := newPi(t)
 	p.call("c1", strings.Repeat("word ", 4000), 127)

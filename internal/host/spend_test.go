@@ -37,8 +37,8 @@ func TestCallsAreBooked(t *testing.T) {
 		t.Fatalf("calls %+v", calls)
 	}
 	c := calls[0]
-	// learning reports 12,000 tokens at $1 a million (1,000 billionths of a dollar each), and 100 tokens at $5
-	// (5,000).
+	// The historian `learning` reports 12,000 tokens at $1 per million, which is 1,000 billionths of a dollar for each,
+	// and 100 tokens at $5 per million, which is 5,000 for each.
 	if c.Cost == nil || *c.Cost != 12_000*1000+100*5000 {
 		t.Errorf("cost %v", c.Cost)
 	}

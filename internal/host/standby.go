@@ -22,8 +22,8 @@ const allCalls = 1 << 30
 // closeTimeout is short: the server has already waited for the running calls, and nobody waits for their answers now.
 const closeTimeout = 2 * time.Second
 
-// runsTimeout is how long the store's closing waits for running agents. If it cuts off a run of the historian, a later
-// process repeats the run.
+// When the store is closed, running agents have this long to end. If a run of the historian is cut off, a later process
+// repeats it.
 const runsTimeout = 2 * time.Second
 
 // A Standby is a host whose store may be missing, for example because it is locked, full, damaged, or of a newer
@@ -35,8 +35,8 @@ type Standby struct {
 	open  func(context.Context) (*Host, error)
 	offer func(schema.InitializeParams) schema.InitializeResult
 
-	// opening is a lock for the attempt to open the store, so that there is only one at a time. It is a channel and not
-	// a mutex, so that a caller can stop waiting when its context ends.
+	// The channel `opening` makes sure that only one call at a time tries to open the store. A mutex would not do, because
+	// a caller must be able to stop waiting when its context ends.
 	opening chan struct{}
 
 	// gate guards host, reason and followed. Each call of the host takes one token, and opening or closing the store
@@ -76,8 +76,8 @@ func NewStandby(ctx context.Context, o StandbyOptions) *Standby {
 // starts, has no timeout.
 const openTimeout = 800 * time.Millisecond
 
-// mendTimeout is for replacing a damaged database with an empty one. No other program locks the new file, but a slow
-// disk needs time to write the whole schema.
+// mendTimeout bounds the time for replacing a damaged database with an empty one. No other program locks the new file,
+// but a slow disk needs time to write the whole schema.
 const mendTimeout = 3 * time.Second
 
 // If the store is missing or has failed, Initialize opens it. Then it opens the directory for the client.

@@ -28,8 +28,9 @@ func (h *Host) TextComplete(ctx context.Context, c client.Client, p schema.TextC
 	return schema.TextCompleteResult{Text: strings.Clone(text)}, nil
 }
 
-// bindText binds the thinking of the answer that contains the text. The event at the end of the answer does so, too,
-// but a harness that runs only one prompt may exit before this event. It always waits for this hook.
+// bindText binds the thinking of the answer that contains the text. The event at the end of the answer also binds it.
+// But a harness that runs only one prompt may exit before it sends this event, while it always waits for the answer to
+// this call.
 func (h *Host) bindText(ctx context.Context, c client.Client, p schema.TextCompleteParams) error {
 	if p.Sent == "" {
 		return nil

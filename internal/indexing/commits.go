@@ -14,8 +14,8 @@ import (
 const harnessGit = "git"
 
 // Commits indexes the commits that lead to the HEAD of a directory, and returns their number. It leaves out the commits
-// that also led to the HEAD of the last complete run. So if a branch with old commits was merged since, Commits finds
-// them, too. After an error, the next run begins again, and stores no commit twice.
+// that already led to the HEAD of the last complete run. So it also finds old commits on a branch that was merged since
+// then. After an error, the next run begins again, and stores no commit twice.
 func (x *Indexer) Commits(ctx context.Context, directory, identity string, cfg schema.Config) (read int, err error) {
 	if _, err := os.Stat(directory); err != nil || !project.IsRepository(identity) || !cfg.Memory.GitCommitIndexing.Enabled {
 		return 0, nil // if the directory is gone, its commits stay in the index

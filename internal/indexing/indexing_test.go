@@ -216,7 +216,8 @@ func TestRewrittenSessionIsReadAnew(t *testing.T) {
 	w.want("zebra")
 }
 
-// A crash, another program or a stranger may leave files that cannot be read.
+// A crash, another program or a stranger may leave files that cannot be read. The result must name these files, and all
+// others must be indexed.
 func TestBadSourcesAreNamedAndTheRestIsIndexed(t *testing.T) {
 	w := newWorld(t)
 	oc := rawhistorytest.NewOpenCode(t, w.home)

@@ -95,8 +95,9 @@ func (c competitor) isMentioned(path string) bool {
 
 const maxAbove = 32
 
-// pluginName returns the name of a plugin. If spec is a path, the name comes from the nearest package.json, otherwise
-// from spec itself. If no package.json has a name, pluginName returns the path, and isNamed is false.
+// pluginName returns the name of a plugin. If `spec` is a path, the name is that in the nearest package.json. If no
+// package.json has a name, pluginName returns the path, and isNamed is false. If `spec` is not a path, the name is in
+// `spec` itself.
 func (p Place) pluginName(ctx context.Context, file, spec string) (name string, isNamed bool, err error) {
 	if name, ok := p.Harness.nameOf(spec); ok {
 		return name, true, nil

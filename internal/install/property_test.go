@@ -81,7 +81,8 @@ func (w *writer) name(name string) {
 	w.b.WriteString(":" + rapid.SampledFrom([]string{" ", ""}).Draw(w.t, "colon"))
 }
 
-// container writes no white space into an empty object or list, because a removal could not restore it.
+// container writes an object or list with random white space. An empty one gets none, because a removal could not
+// restore the white space in it.
 func (w *writer) container(open, end, indent string, n int, child func(i int)) {
 	w.b.WriteString(open)
 	lines := rapid.Bool().Draw(w.t, "in lines")
@@ -181,7 +182,7 @@ func comments(content string) (found []string) {
 	return found
 }
 
-// Apart from the three values of an installation, all values and comments stay in their order.
+// An installation sets three values. All other values and all comments must stay, in the same order.
 func TestInstallChangesNothingElse(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		before := drawConfiguration(t, OpenCode)

@@ -45,7 +45,7 @@ func (e elements) lead(i int) *hujson.Extra {
 
 type layout struct {
 	newline string
-	// If the document has several lines, indent is the indentation of the root's members.
+	// `indent` is the indentation of the root's members, if the document has several lines.
 	indent    string
 	multiline bool
 	colon     string // follows a colon
@@ -114,8 +114,9 @@ func (l layout) appendTo(c children) (lead, tail hujson.Extra) {
 	return append(comments, separator...), tail
 }
 
-// open prepares the empty c for its first child, and returns the white space and comments that go before the child.
-// outer is the indentation of the line with c, and inner the indentation of the child.
+// The method `open` prepares c, which has no children yet, for its first child. It returns the white space and comments
+// that go before the child. `outer` is the indentation of the line that contains c, and `inner` is the indentation of
+// the child.
 func (l layout) open(c children, multiline bool, outer, inner string) hujson.Extra {
 	comments, blank := splitComments(*c.lead(0))
 	switch {

@@ -17,8 +17,8 @@ type pause struct {
 	model           schema.Model
 	npm             string
 	atLeast, atMost time.Duration
-	// shared is the size, in tokens, of the prompt before its first message, for example the system prompt. Other
-	// sessions may have kept this part in the cache. kept is the size of the messages that have not changed since the
+	// `shared` is the size, in tokens, of the prompt before its first message, for example the system prompt. Other
+	// sessions may have kept this part in the cache. `kept` is the size of the messages that have not changed since the
 	// last request.
 	shared, kept int
 	// isWhole means that a miss proves something: the provider no longer had the prefix. Three things must be true: the
@@ -27,8 +27,8 @@ type pause struct {
 	isWhole bool
 }
 
-// pauses has the pause before each session's current pass. It is nil if the pass's usage will prove nothing, or has
-// already been evaluated.
+// pauses holds the pause before the current pass of each session. The pause is nil if the usage of this pass will prove
+// nothing, or has already been evaluated.
 var pauses = session.NewSlot[*pause]()
 
 // If a prompt repeats fewer than minRepeatedTokens of the session's messages, its usage proves nothing. The host only

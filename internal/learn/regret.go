@@ -19,17 +19,17 @@ const (
 )
 
 type regret struct {
-	// rereads are removed units that were read again, and that no pass has stored yet.
+	// `rereads` lists removed units that a model has read again. It keeps them until a pass has stored them.
 	rereads []store.RereadRow
-	// regretted names the project's regretted rules, and is nil until it is read.
+	// `regretted` contains the rules that the project regrets. It is nil until they are read from the store.
 	regretted map[string]bool
 	project   string // the identity of the session's project
 }
 
 var regrets = session.NewSlot[regret]()
 
-// noteRereads collects the removed content that new messages have read again. If the database is busy, a later pass
-// stores it.
+// noteRereads finds the removed content that new messages have read again. It keeps the result in memory until a pass
+// has stored it. If the database is busy, that is a later pass.
 func noteRereads(s *session.Session) {
 	rereads, expansions := s.Pipe.Rereads()
 	if len(rereads)+len(expansions) == 0 {

@@ -11,8 +11,8 @@ import (
 type family struct {
 	name   string
 	phrase pattern
-	// limit matches the part of a refusal that names the limit. Its first group is the number. limit is nil if this
-	// wording never names the limit.
+	// `limit` matches the part of a refusal that names the limit, and its first group is the number. `limit` is nil if
+	// this wording never names the limit.
 	limit pattern
 }
 

@@ -31,9 +31,9 @@ func matcher(patterns []string) func() config.Patterns {
 	return sync.OnceValue(func() config.Patterns { return config.CompilePatterns(patterns) })
 }
 
-// Several rules ask about the same tool or path, so remembered caches the answers. If ctx has ended, nobody waits for
-// the pass any longer, and slow patterns of a project must not prolong it. So remembered then returns false without
-// matching. This does no harm, because the pass fails.
+// Several rules ask isProtected about the same tool or path, so the function `remembered` caches the answers. After ctx
+// has ended, nobody waits for the pass any longer, and slow patterns of a project must not prolong it. So from then on,
+// the returned function answers false without matching. This does no harm, because the pass fails.
 func remembered(ctx context.Context, isProtected func(string) bool) func(string) bool {
 	known := make(map[string]bool)
 	return func(name string) bool {

@@ -133,7 +133,7 @@ func TestDirectoryIsNoDocument(t *testing.T) {
 	}
 }
 
-// If a file is replaced between the check and the open, it is not read.
+// Somebody may replace a file after the check of the file and before it is opened. The new file must not be read.
 func TestBugH34SwappedDocumentIsNotRead(t *testing.T) {
 	for name, replace := range map[string]func(t *testing.T, dir, path string){
 		"by a link out of the project": func(t *testing.T, _, path string) {

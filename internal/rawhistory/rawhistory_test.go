@@ -92,8 +92,8 @@ func TestOpenCodeMessagesComeByOrdinal(t *testing.T) {
 	}
 }
 
-// A row with broken JSON has an ordinal. A finished summary of OpenCode has none. An unfinished summary has one. A
-// user's message that is marked as a summary has one, too.
+// A finished summary of OpenCode has no ordinal. All other rows have one: a row with broken JSON, an unfinished
+// summary, and a user's message that is marked as a summary.
 func TestOpenCodeSlots(t *testing.T) {
 	home := t.TempDir()
 	db := rawhistorytest.NewOpenCode(t, home)

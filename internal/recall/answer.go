@@ -7,7 +7,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// lines searches for each line of a prompt. It finds the statements that contain most of the line's terms, by weight.
+// The method `lines` searches for answers to each line of a prompt. It finds the statements that contain most of the
+// line's terms, by weight.
 func (f *finder) lines(all []string) error {
 	for _, line := range all {
 		asked := content(line)
@@ -148,9 +149,9 @@ func namesOne(text string, named []name) bool {
 	return slices.ContainsFunc(named, func(n name) bool { return names(text, n) })
 }
 
-// bound returns how closely a line of a prompt fits a rule, from 0 to 1. The words before the rule's verb are its
-// subject. If the line contains the subject, the result is 1. Otherwise it is the share of the rule's terms that the
-// line contains.
+// The function `bound` returns how closely a line of a prompt fits a rule, from 0 to 1. The words before the rule's
+// verb are the rule's subject. If the line contains the subject, the result is 1. Otherwise, the result is the share of
+// the rule's terms that the line contains.
 func bound(text, line string, has []string) float64 {
 	if at := verb.FindStringIndex(text); at != nil {
 		if subject := inOrder(text[:at[0]]); len(subject) >= 2 && holdsRun(inOrder(line), subject[:2]) {

@@ -17,8 +17,8 @@ const (
 	minQuote = 30
 )
 
-// line returns the line for the model of a session, which harness and session identify. If the fact comes from a
-// different session, the line names that session.
+// The method `line` returns the line that tells a model about the fact. `harness` and `session` identify the model's
+// session. If the fact comes from a different session, the line names that session.
 func (f *fact) line(harness, session string) string {
 	where := fmt.Sprintf("#%d", f.ordinal)
 	if f.harness != harness || f.session != session {

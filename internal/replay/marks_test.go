@@ -53,7 +53,7 @@ func TestOtherSettingsOfTheDial(t *testing.T) {
 }
 
 // If the user sets a lower low mark than the host would choose from the prices, busts remove more. If the session never
-// reaches the high mark, it costs the same as with an unmodified prompt.
+// reaches the high mark, its bill is the same as with an unmodified prompt.
 func TestMarksAreBilled(t *testing.T) {
 	cfg := config.Default()
 	cfg.LowMarkPercentage = 50

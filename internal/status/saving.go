@@ -13,10 +13,10 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// A saving compares, in tokens, a session with the same session without any removal. docs/status.md describes
-// the estimate.
+// A saving compares, in tokens, what a session's requests were billed for with what they would have been billed for if
+// magicctx had never removed anything. docs/status.md describes the estimate.
 type saving struct {
-	// The saving covers the passes up to upTo. passes counts the passes whose usage is known.
+	// The saving covers the passes up to number `upTo`. For `passes` of them, the usage is known.
 	upTo, passes int
 	// `dropped` is the number of tokens by which the next prompt would be larger if nothing had ever been
 	// removed or summarised.
@@ -25,9 +25,9 @@ type saving struct {
 	// number that they were billed for. It can be negative, because a bust makes the provider write tokens that
 	// it would otherwise have read from its cache.
 	spared promptcache.Tokens
-	// `early` is the part of dropped that busts for rent have removed since the last bust for another reason.
-	// Without the busts for rent, these tokens would still be in the prompt. earlySpared is the part of spared
-	// that they account for.
+	// `early` is the part of `dropped` that busts for rent have removed since the last bust for any other reason. Without
+	// busts for rent, these tokens would still be in the prompt. `earlySpared` is the part of `spared` that is due to
+	// busts for rent.
 	early       int
 	earlySpared promptcache.Tokens
 	sent        promptcache.Tokens
@@ -36,8 +36,8 @@ type saving struct {
 	window int
 }
 
-// add returns the saving with one more pass. Without magicctx, the prompt could not have grown beyond the
-// window, so add does not count tokens beyond the window.
+// add returns the saving after one more pass. Without magicctx, the prompt could not have grown beyond the window, so
+// add does not count tokens beyond the window.
 func (v saving) add(p store.BilledPass) saving {
 	v.upTo = p.Pass
 	if p.BustCause == pipeline.BustTranscript || p.BustCause == string(pipeline.CauseReverted) {
@@ -88,8 +88,8 @@ type savings struct {
 	known map[store.Key]saving
 }
 
-// savingOf returns the saving of all passes before the newest one. passes is the number of the newest pass,
-// which is left out because its usage may still be unknown.
+// savingOf returns the saving of all passes before the newest one. `passes` is the number of the newest pass. savingOf
+// leaves this pass out, because its usage may still be unknown.
 func (sb *Statuses) savingOf(ctx context.Context, key store.Key, passes, window int, cliff route.Cliff) (saving, error) {
 	sb.savings.mu.Lock()
 	v := sb.savings.known[key]

@@ -11,7 +11,8 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// The provider reports only the size of the whole prompt, and counts tokens differently from the host.
+// The provider reports the size of the whole prompt, and counts tokens differently from the host. The host counts the
+// parts of the prompt. In the status, these parts must still add up to the reported size.
 func TestPartsOfThePromptAddUpToIt(t *testing.T) {
 	for _, test := range []struct {
 		name         string

@@ -9,9 +9,9 @@ import (
 // A word of more than maxTerm bytes is not language but data, for example base64. It is not a term.
 const maxTerm = 64
 
-// Each calls yield for each term of a text, in order. place is the number of the word that contains the term. A name
-// that consists of several words gives a term for each word and one for the whole: getUserName gives get, user, name
-// and getusername. Each reuses the memory of a term for the next one, so yield must not keep the slice.
+// Each calls `yield` for each term of a text, in order. `place` is the number of the word that contains the term. A
+// name that consists of several words gives a term for each word and one for the whole: getUserName gives get, user,
+// name and getusername. All terms are in the same memory, one after the other, so `yield` must not keep the slice.
 func Each(text string, yield func(term []byte, place int)) {
 	var s splitter
 	s.yield = yield

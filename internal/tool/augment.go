@@ -104,8 +104,8 @@ func told(sentence string, findings []string) string {
 	return strings.Join(lines, "\n")
 }
 
-// attach stores a text for the next message of a session, in place of an earlier text. If r is not nil, the run
-// r may replace the text until the message comes.
+// attach stores a text for the next message of a session, and replaces an earlier text. If `r` is not nil, it is a run
+// of the sidekick that may replace the text until the message comes.
 func (t *Tools) attach(ctx context.Context, key store.Key, text string, r *sidekickRun) error {
 	s, err := t.Sessions.Lock(ctx, key)
 	if err != nil {

@@ -154,7 +154,7 @@ func (s *screen) legend(t schema.TokensBySource) {
 	s.flow(entries, painted)
 }
 
-// flow prints the entries on as many lines as they need. painted holds the same entries with colour codes, which take
+// flow prints the entries on as many lines as they need. `painted` holds the same entries with colour codes, which take
 // no room on the screen.
 func (s *screen) flow(entries, painted []string) {
 	line, used := "", 0

@@ -21,8 +21,8 @@ type Choice struct {
 	// Top is the number of lines that are scrolled out above the screen, while a session fills it.
 	Top  int
 	Sort int
-	// Only the sessions whose title, model, directory, harness or id contains Filter are shown. Query is searched in
-	// messages. Typing says whether the keys change Filter or Query.
+	// The list shows only the sessions whose title, model, directory, harness or id contains Filter. Query is the text
+	// that the person looks for in messages. Typing says which of the two the keys change, if any.
 	Filter, Query string
 	Typing        Typing
 	// Only the sessions of Harness are shown, or all sessions if Harness is empty.
@@ -100,7 +100,7 @@ down to the mark "low". The sign … stands where a text was cut. More: docs/sta
 
 const page = 10
 
-// moved returns the position after a key, and whether this key changes the position at all.
+// moved returns the position after a key was pressed, and reports whether the key is one that moves the position.
 func moved(at int, key string, last int) (int, bool) {
 	switch key {
 	case "up", "k":
@@ -121,8 +121,8 @@ func moved(at int, key string, last int) (int, bool) {
 	return min(max(0, at), max(0, last)), true
 }
 
-// Pressed returns the live data after a key, and the action that the key asks for. text is the text that the
-// key types. below is the number of lines below the screen, as Screen has returned it.
+// Pressed returns the live data after a key was pressed, and the action that the key asks for. `text` is the text that
+// the key types. `below` is the number of lines below the screen, as Screen has returned it.
 func (v Live) Pressed(key, text string, below int) (Live, Action) {
 	c := &v.Choice
 	if c.Typing != TypesNothing {

@@ -9,8 +9,8 @@ import (
 
 const farewellSessions = 5
 
-// Farewell names the sessions of a harness whose next prompt will not fit into the window after an uninstall.
-// It also says how to continue with them. If project is not empty, only sessions in this directory count.
+// After an uninstall, the next prompt of some sessions will not fit into the window. Farewell names these sessions of a
+// harness, and says how to continue with them. If `project` is not empty, only sessions in that directory count.
 func Farewell(sessions []schema.SessionStatus, harness schema.Harness, harnessName, project string) (notes []string) {
 	more := 0
 	for _, s := range sessions {

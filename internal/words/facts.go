@@ -124,9 +124,9 @@ func Reason(cause string) string {
 	return cmp.Or(reasons[cause], "cause: "+format.Clean(cause))
 }
 
-// KnowsOldSize reports whether a text about a bust with this cause can say how large the prompt was before. After the
-// user has gone back to earlier messages, it cannot: the host knows only the size without summaries, and no request had
-// this size.
+// KnowsOldSize reports whether a text about a bust with this cause can name the size of the prompt before the bust. It
+// cannot if the user has gone back to earlier messages. Then the host knows only the size without summaries, and no
+// request had this size.
 func KnowsOldSize(cause string) bool { return cause != "head-reverted" }
 
 func lastBustOf(st schema.SessionStatus, now time.Time) string {

@@ -57,8 +57,8 @@ func (d *division) planIncremental() {
 	d.skipSmallRest()
 }
 
-// walk puts the start of the tail where the tail has the target's size. If the first message of this tail is huge, the
-// tail would be several times too large, so walk lets it begin after that message.
+// The method `walk` chooses the start of the tail so that the tail has the target size. If the first message of this
+// tail is huge, the tail would be several times too large. In this case, the tail begins after that message.
 func (d *division) walk() {
 	start := d.Messages.suffixStart(d.out.Target)
 	d.out.TailStart, d.out.Reason = start, SizeWalk
@@ -93,7 +93,8 @@ func (d *division) snapToPrompt() {
 	d.moveTo(to, TailAtPrompt)
 }
 
-// thoughtBefore returns the ordinal of the newest uncovered message up to ordinal that is a prompt or has a tool call.
+// thoughtBefore looks at the uncovered messages up to `ordinal`. It returns the ordinal of the newest one that is a
+// prompt or has a tool call.
 func (d *division) thoughtBefore(ordinal int) int {
 	between := d.Messages.Between(d.uncovered, ordinal+1)
 	for i := len(between) - 1; i >= 0; i-- {

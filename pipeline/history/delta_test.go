@@ -27,7 +27,8 @@ func TestEmptyDelta(t *testing.T) {
 	}
 }
 
-// The reference does not escape the quote in the title (see TestRenderCompartmentVectors).
+// Unlike this package, the reference (see vectors_test.go) does not escape the quote in the title.
+// TestRenderCompartmentVectors gives the reason.
 func TestDeltaSections(t *testing.T) {
 	got := deltaOf(history.DeltaInput{
 		Compartments: []chronicle.Compartment{{Start: 1, End: 5, Title: "One's", Tiers: [4]string{"P1 <a>"}}},

@@ -13,9 +13,9 @@ const (
 	deltaShare = 0.25
 )
 
-// HistoryBudget returns the size of the history in the baseline, in tokens: a share (0 to 1) of the window below the
-// threshold (in percent). limit is the model's prompt limit. If limit or share is 0, the result is 0. The result must
-// not depend on the last prompt, whose size is unknown after a restart.
+// HistoryBudget returns how many tokens the history in the baseline may have. This is `share` (0 to 1) of the part of
+// the window below `threshold` (in percent). `limit` is the model's prompt limit. If `limit` or `share` is 0, the
+// result is 0. The result must not depend on the size of the last prompt, which is unknown after a restart.
 func HistoryBudget(limit int, threshold, share float64) int {
 	if limit <= 0 || !(threshold > 0) || !(share > 0) {
 		return 0

@@ -374,7 +374,8 @@ func TestTrigger(t *testing.T) {
 	}
 }
 
-// In a small window, a run begins at a size that is larger than one run may read.
+// A run begins when the messages reach a certain size. In a small window, a single run may not read as much as that
+// (the cap), but it must begin nevertheless.
 func TestTriggerForSizeInASmallWindow(t *testing.T) {
 	text := strings.TrimSpace(strings.Repeat("word ", 300))
 	list := slicesOf(Message{Role: transcript.Assistant, Texts: []string{text}, Tokens: 900}, 80)

@@ -50,8 +50,8 @@ func TestPatchVectors(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", v.About, err)
 			}
-			// encoding/json reads a lone surrogate as U+FFFD, in both texts. TestApplyKeepsOtherBytes checks such
-			// bytes.
+			// encoding/json reads a lone surrogate as U+FFFD, so this comparison cannot find a difference between such bytes.
+			// TestApplyKeepsOtherBytes checks them.
 			if diff := cmp.Diff(parsed(t, v.Want), parsed(t, got)); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", v.About, diff)
 			}

@@ -2,8 +2,9 @@ package rule
 
 import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
-// ToolReclaim drops tool outputs that an earlier pass could already have dropped, oldest first, until the goal is
-// reached. So the model sees each output on at least one pass, and no setting for an age is needed.
+// ToolReclaim drops tool outputs, oldest first, until the goal is reached. It drops an output only if an earlier pass
+// could already have dropped it. So the model sees each output at least once, and the user need not configure a minimum
+// age.
 func ToolReclaim(v View, k Knobs) []frozen.Edit {
 	protectedFrom := newestActive(v.State, k.ProtectedTags)
 	skeletonFrom := newestTools(v.State, SkeletonWindow)

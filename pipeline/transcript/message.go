@@ -32,8 +32,8 @@ type Message struct {
 	Finish Finish
 	// Errored means that the harness attached an error to the message.
 	Errored bool
-	// Summary means that the harness itself wrote this message, in a compaction, to replace older messages. It has no
-	// Usage, because the reported usage would be that of the compaction's own prompt.
+	// Summary means that the harness itself wrote this message, in a compaction, to replace older messages. Its Usage is
+	// empty: the harness reports the usage of the request that made the summary, and that request had a prompt of its own.
 	Summary bool
 	// Stays means that the message remains on the wire when a head replaces the messages around it, because it is not
 	// part of the conversation. An example is a changed instruction of OpenCode 2.
@@ -155,8 +155,8 @@ type Part struct {
 	// TextPath is the path of the string from which Text was read. It is "" if there is no such string, for example for
 	// a tool without a result.
 	TextPath string
-	// Replaced means that the harness sends a sentence of its own, Text, in place of a tool's result. TextPath is "",
-	// because the provider would not see a patch of the result. Original is the result, if the harness still has it.
+	// Replaced means that the harness sends Text, a sentence of its own, in place of the tool's result. The provider would
+	// not see a patch of the result, so TextPath is "". Original is the result, if the harness still has it.
 	Replaced bool
 	Original string
 	// Hidden means that the harness does not send the part to the provider.
@@ -206,8 +206,8 @@ type Codec interface {
 	Event(raw json.Value) (Event, error)
 	// TextPart returns a text part that replaces p.
 	TextPart(p Part, text string) json.Value
-	// ResultText returns the operations that replace the result of p with text, or nil if the provider would not see
-	// it.
+	// ResultText returns the operations that replace the result of p with `text`, or nil if the provider would not see the
+	// new text.
 	ResultText(p Part, text string) schema.Patch
 	// AddCall returns the operations that add a finished call at the end of an answer, or nil if the harness has no
 	// such call.

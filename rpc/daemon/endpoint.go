@@ -16,7 +16,7 @@ import (
 type Endpoint struct {
 	dir  string // the runtime directory
 	name string // the name of the data directory within dir
-	// data is the data directory. If it is "", Dial looks only in dir.
+	// `data` is the data directory. If it is empty, Dial looks only in `dir`.
 	data string
 }
 
@@ -51,7 +51,8 @@ func (e Endpoint) String() string { return e.socket() }
 
 func (e Endpoint) socket() string { return filepath.Join(e.dir, e.name+".sock") }
 
-// tcp is the path of the token file. If a host cannot listen on a Unix socket, it writes its address and token there.
+// If a host cannot listen on a Unix socket, it writes its address and its token into a token file. The method `tcp`
+// returns the path of this file.
 func (e Endpoint) tcp() string { return filepath.Join(e.dir, e.name+".tcp") }
 
 // A host holds hostLock until it ends.

@@ -15,7 +15,7 @@ func Classify(ctx context.Context, err error) error { return explain(ctx, err) }
 // IsDamage reports whether an error means that a file is a damaged database, or no database at all.
 func IsDamage(err error) bool { return meansDamage(err) }
 
-// RefuseReal fails under go test if dir holds the real data of the user who runs the test.
+// Under go test, RefuseReal returns an error if `dir` holds the real data of the user who runs the test.
 func RefuseReal(dir string) error {
 	if !testing.Testing() {
 		return nil

@@ -34,12 +34,12 @@ var (
 	ErrGone = errors.New("the open file is gone")
 )
 
-// errCorrupt means damage that the checks of this package have found. For damage that SQLite notices, it returns its
-// own errors.
+// errCorrupt reports damage that the checks of this package have found. If SQLite itself notices damage, callers get
+// SQLite's own error.
 var errCorrupt = errors.New("not a usable database")
 
-// explain turns an error of SQLite into an error of this package. If ctx has ended, SQLite reports only that the
-// database was busy, or that the statement was interrupted. So explain adds the error of ctx.
+// explain turns an error of SQLite into an error of this package. After ctx has ended, SQLite only reports that the
+// database was busy or that the statement was interrupted. So explain adds the error of ctx.
 func explain(ctx context.Context, err error) error {
 	switch {
 	case err == nil:

@@ -11,9 +11,10 @@ import (
 )
 
 // versionOf finds out which version of the schema a database really has, by comparing its tables with those of each
-// released schema. If no schema has the same tables, versionOf returns 0. Some versions have the same tables and differ
-// only in rows. For these, the version in the header (stored) decides. versionOf creates each released schema in
-// memory, which takes time, so it is called only if the header cannot be right.
+// released schema. If no released schema has the same tables, versionOf returns 0. Some versions have the same tables
+// and differ only in rows. To choose between these, versionOf uses `stored`, the version in the file's header.
+// versionOf is slow, because it creates each released schema in memory. So it is called only if the header cannot be
+// right.
 func versionOf(c *sqlite3.Conn, stored int) (version int, err error) {
 	has, err := definitions(c)
 	if err != nil || len(has) == 0 {

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// Fixed bug: under ulimit -v, the host ended with the stack trace of a goroutine.
+// Fixed bug: if `ulimit -v` left too little address space, the host crashed with the stack trace of a goroutine. Now
+// the error names the limit and the remedy.
 func TestLimitOfAddressSpaceIsNamed(t *testing.T) {
 	const spare = 400 << 20 // enough for one connection and the runtime, but too little for all connections
 	if dir := os.Getenv("MAGICCTX_TEST_LIMITED"); dir != "" {

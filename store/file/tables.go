@@ -9,8 +9,8 @@ import (
 const selectTables = `SELECT name, sql FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name`
 
 // checkTables fails with errCorrupt if a database lacks a table of its schema version, or if the CREATE statement of a
-// table has changed. For example, one flipped bit may change the name of a column. SQLite finds nothing wrong with such
-// a file, but each pass would fail. present maps each table to its CREATE statement.
+// table has changed. For example, one flipped bit may change the name of a column. SQLite would open this database
+// without an error, but each pass would fail. `present` maps each table to its CREATE statement.
 func checkTables(version int, present map[string]string) error {
 	if version < 0 {
 		return fmt.Errorf("%w: its schema has version %d", errCorrupt, version)

@@ -30,12 +30,13 @@ const TrustedTidies = 14
 // tidyGap is shorter than a day, because a host that starts every morning does not always start at the same minute.
 const tidyGap = 20 * time.Hour
 
-// Tidied records a tidy at now (Unix ms). It returns the time of the oldest of the newest TrustedTidies tidies, or 0 if
-// there were too few tidies. Data may be deleted only if it had expired at that time.
+// Tidied records a tidy at the time `now` (Unix ms). The database keeps the newest TrustedTidies tidies, and Tidied
+// returns the time of the oldest of them. Data may be deleted only if it had already expired at that time. If there
+// were too few tidies, Tidied returns 0.
 //
-// For example, suppose that a clock jumps 100 days ahead. The oldest of these tidies is still one from before the jump,
-// and at its time the sessions in use had not expired. So nothing is deleted. If the clock goes back, the tidies at
-// later times are forgotten.
+// For example, suppose that a clock jumps 100 days ahead. The oldest of the stored tidies is still one from before the
+// jump, and the sessions in use had not expired then. So nothing is deleted. If the clock goes back, Tidied forgets the
+// tidies whose times are in the future.
 func Tidied(ctx context.Context, s *store.Store, now int64) (agreed int64, err error) {
 	err = s.Update(ctx, func(tx *database.Tx) error {
 		for _, statement := range []struct {

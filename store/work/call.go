@@ -115,9 +115,9 @@ func (s *Calls) Stopped(ctx context.Context) (stops map[string]string, err error
 	return stops, nil
 }
 
-// Settle replaces the reserved cost of a call by its real cost. counted is the cost as budgets count it. If counted has
-// no tokens, no model has read the question, so Settle deletes the call. If the exact cost is unknown, c.Reserved is
-// its upper bound. A call that is never settled, for example because the host crashed, keeps its reserved cost.
+// Settle replaces the reserved cost of a call by its real cost. `counted` is the cost as budgets count it. If `counted`
+// has no tokens, no model has read the question, so Settle deletes the call. If the exact cost is unknown, c.Reserved
+// is its upper bound. A call that is never settled, for example because the host crashed, keeps its reserved cost.
 func (s *Calls) Settle(ctx context.Context, id int64, c chronicle.Call, counted Spent) error {
 	err := s.db.Update(ctx, func(tx *database.Tx) error {
 		if counted.Tokens == 0 {
@@ -180,8 +180,8 @@ func (s *Calls) Prompts(ctx context.Context, of Subject, since int64) (sums []Pr
 	return sums, nil
 }
 
-// Cost returns the cost of an agent's calls for a session in billionths of a dollar, with the calls that have failed. A
-// call that has no price, or that has not ended, has no cost.
+// Cost returns the cost of an agent's calls for a session, in billionths of a dollar. Failed calls count, too. A call
+// without a known price, or one that has not ended, counts as 0.
 func (s *Calls) Cost(ctx context.Context, w Work) (sum int64, err error) {
 	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
 		return file.Scan(c, `SELECT coalesce(sum(cost), 0) FROM agent_calls WHERE harness = ? AND session = ? AND agent = ?`,
@@ -232,8 +232,8 @@ func costAt(row *sqlite3.Stmt, column int) *int64 {
 	return &cost
 }
 
-// View returns the calls in the database in dir since a given time (Unix ms), oldest first, and the runs of the dreamer,
-// newest first. A host may have the database open. See file.View for the errors.
+// View reads the database in `dir`, which a host may have open. It returns the calls since a given time (Unix ms),
+// oldest first, and the runs of the dreamer, newest first. See file.View for the errors.
 func View(ctx context.Context, dir string, since int64) (all []chronicle.Call, runs []chronicle.Report, err error) {
 	err = file.View(ctx, dir, func(c *sqlite3.Conn) error {
 		err := file.Scan(c, reportSelectSQL, func(row *sqlite3.Stmt) {

@@ -18,7 +18,7 @@ const (
 	Noop    = "noop"
 )
 
-// The store keeps the newest keptRuns runs of a work. docs/retention.md states this for users.
+// The store keeps the newest keptRuns runs of each Work. docs/retention.md states this for users.
 const keptRuns = 200
 
 type Runs struct{ db *database.DB }
@@ -50,7 +50,7 @@ type RunRow struct {
 	Produced   int     // number of compartments
 	Fidelity   float64 // mean of the compartments, weighted by their raw tokens
 
-	// Run is the number of the run in its work, from 1. EndedAt is in Unix ms. The store sets both.
+	// `Run` numbers the runs of a Work, from 1. EndedAt is in Unix ms. The store sets both.
 	Run     int
 	EndedAt int64
 }
@@ -77,8 +77,8 @@ const runTrimSQL = `
 		SELECT runs FROM agent_work WHERE subject = ?1 AND agent = ?2
 	) - ?3`
 
-// Record records a run that published nothing. If the run failed, the next run waits until retry (see State). Record
-// does not bring back the work of a deleted session.
+// Record records a run that published nothing. If the run failed, the next run waits until the time `retry` (see
+// State). Record does not bring back the work of a deleted session.
 func (s *Runs) Record(ctx context.Context, w Work, run RunRow, retry int64) error {
 	err := s.db.Update(ctx, func(tx *database.Tx) error {
 		if err := ensureWork(tx, w); err != nil {
@@ -160,7 +160,7 @@ func (s *Runs) State(ctx context.Context, w Work) (state State, err error) {
 	return state, nil
 }
 
-// Of returns the newest runs of a work, newest first. limit 0 means all.
+// Of returns the newest runs of a Work, newest first. If `limit` is 0, it returns all runs.
 func (s *Runs) Of(ctx context.Context, w Work, limit int) (runs []RunRow, err error) {
 	err = s.db.View(ctx, func(c *sqlite3.Conn) (err error) {
 		runs, err = ReadRuns(c, w, "", limit)
@@ -172,8 +172,8 @@ func (s *Runs) Of(ctx context.Context, w Work, limit int) (runs []RunRow, err er
 	return runs, nil
 }
 
-// ReadRuns reads the newest runs of a work, newest first. If status is "", it reads runs of any status. If limit is 0,
-// it reads all runs.
+// ReadRuns reads the newest runs of a Work, newest first. If `status` is "", it reads runs of any status. If `limit` is
+// 0, it reads all runs.
 func ReadRuns(c *sqlite3.Conn, w Work, status string, limit int) (runs []RunRow, err error) {
 	err = file.Scan(c, runSelectSQL, func(s *sqlite3.Stmt) {
 		runs = append(runs, RunRow{

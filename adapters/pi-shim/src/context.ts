@@ -4,9 +4,9 @@ import type { Context, ContextEvent, Message } from "./pi.ts"
 import { flatten, join } from "./steps.ts"
 
 /**
- * Returns the wire as a new array, or undefined if the prompt is sent as Pi made it. In Pi 0.87 and later, the system
- * messages stay in their places only if no handler returns a new array. So this handler returns a new array in each
- * pass of the host. Otherwise, the prefix would differ between passes.
+ * Returns the wire as a new array, or undefined if the prompt is sent as Pi made it. In Pi 0.87 and newer, the system
+ * messages change their places if a handler returns a new array. If only some passes returned one, the prefix would
+ * differ between passes. So this handler returns a new array in each pass of the host.
  */
 export async function context<M extends Message>(instance: Instance, { messages }: ContextEvent<M>, ctx: Context): Promise<{ messages: M[] } | undefined> {
   const { directory, passes } = instance

@@ -20,15 +20,16 @@ interface Run {
  * run's first pass, and uses the answer for the whole run. If the host does not answer, the shim asks again before the
  * next pass.
  *
- * In Pi 0.87 and newer, the system prompt is the first message of each request, and the shim replaces it in the event
- * context_with_system. This also works for a run that no prompt of the user has started. But another extension may
- * force a prompt of its own on the run. Pi inserts a forced prompt only after this event, so the shim then has to force
- * the host's prompt, too. Before 0.87, a system prompt can be set only at the start of a run.
+ * In Pi 0.87 and newer, the system prompt is the first message of each request. The shim replaces it in the event
+ * context_with_system, which also comes for a run that no prompt of the user has started. There is one exception:
+ * another extension may force its own prompt on the run. Pi inserts a forced prompt only after context_with_system, so
+ * the shim must force the host's prompt on the run instead. Before 0.87, a system prompt can be set only at the start
+ * of a run.
  */
 export class RunPrompt {
   private run: Run | undefined
   /**
-   * Only in 0.87 and newer, and only until the run's first pass: the options of the run. By the first pass, all
+   * The options of the run. They are set only in Pi 0.87 and newer, and only until the run's first pass. By then, all
    * extensions have had the chance to change them.
    */
   private options: PromptOptions | undefined

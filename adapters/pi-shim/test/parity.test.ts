@@ -25,7 +25,7 @@ test("each test that PARITY.md names is there", () => {
         continue
       }
       const isThere = readFileSync(file!, "utf8").match(/^(?:  )?test\([`"](.*)[`"], /gm)?.some((line) => line.includes(name!.replace(/…$/, "")))
-      // The projection's tests take their names from the vectors that they read.
+      // The projection's tests are named after the vectors that they read, so these names are not in the test file.
       assert.ok(isThere || name!.startsWith("projection "), `PARITY.md names the test ${JSON.stringify(name)}, which ${file} does not have`)
       names++
     }

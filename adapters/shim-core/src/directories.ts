@@ -23,7 +23,7 @@ export class Directory {
   refusal: string | undefined
   /** The connection on which the directory was last opened. */
   connection: Connection | undefined
-  /** The initialize call, if one is running, that asks the host about this directory again. */
+  /** The running initialize call that asks the host about this directory again; undefined if there is none. */
   asking: Promise<unknown> | undefined
   readonly params: InitializeParams
   readonly handlers: Handlers

@@ -48,9 +48,9 @@ export class DeltaEncoder {
 
   /**
    * Encodes the difference on the assumption that the array has changed only at its end, which is true for almost every
-   * step. So the caller can send the delta before the whole array is compared. Afterwards, the caller must check it
-   * with isRight. If the previous array had also changed elsewhere, guess compares the whole array, because another
-   * plugin may change the array in every pass.
+   * step. So the caller can send the delta before the whole array is compared. Afterwards, the caller must check the
+   * delta with isRight. If the previous array had changed elsewhere, too, this method does not guess but compares the
+   * whole array: another plugin may be changing the array in every pass.
    */
   guess(messages: readonly unknown[]): Delta {
     return this.#grows ? this.#delta(messages, this.#endOfCommon(messages), true) : this.encode(messages)

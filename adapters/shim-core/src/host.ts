@@ -135,8 +135,8 @@ export class Host {
         }
         if (!(err instanceof ConnectionClosed)) throw err
         if (losses.isLast(options.once ?? false) || Date.now() >= deadline) throw err
-        // A queued call had no connection at first, and was sent on a newer one. If that connection broke, wait until
-        // it is closed.
+        // If the call had to wait in the queue, it was sent on a connection that was opened later. If the connection
+        // broke, wait until it is closed, so that the next attempt does not use it again.
         const broken = connection ?? supervisor.connection
         if (broken && !broken.isWritable) await within(deadline - Date.now(), broken.closed)
       }

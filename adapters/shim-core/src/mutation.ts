@@ -40,6 +40,6 @@ export interface Applied {
   lastDropped: string | undefined
   /** The keys of replaced messages that are still sent, directly after the head. */
   pinned: readonly string[]
-  /** The patches of the messages from start on, in order, so that no pass has to look them up again. */
+  /** The patches of the messages from `start` on, in order, so that no pass has to look them up again. */
   inPlace: InPlace
 }

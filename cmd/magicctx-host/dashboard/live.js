@@ -48,7 +48,9 @@ async function readStates(connected) {
   }
 }
 
-/** Waits ms milliseconds, and then until the page is visible. If the network comes back, the wait ends at once. */
+/**
+ * Waits for `ms` milliseconds, and then until the page is visible. If the network comes back, the wait ends at once.
+ */
 function waits(ms) {
   return new Promise((go) => {
     const over = new AbortController()

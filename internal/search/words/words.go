@@ -9,8 +9,9 @@ import (
 	"sync"
 )
 
-// learned is the table that gen/learn.py makes. It contains the number of terms and of dimensions, the terms, the
-// scales of their vectors, and the vectors. After these, it contains the neighbours of each term, with their number.
+// learned is the table that gen/learn.py makes. It contains, in this order: the number of terms and the number of
+// dimensions, the terms, the scales of their vectors, and the vectors. The last part has, for each term, the number of
+// its neighbours and then the neighbours.
 //
 //go:embed words.bin
 var learned []byte
@@ -47,7 +48,8 @@ var load = sync.OnceValue(func() *table {
 	return t
 })
 
-// Neighbours returns the terms that may replace a term, and how well, from 0 to 1.
+// Neighbours returns the terms that may replace a term, each with a number from 0 to 1 that says how good a replacement
+// it is.
 func Neighbours(term string) iter.Seq2[string, float64] {
 	return func(yield func(string, float64) bool) {
 		t := load()
@@ -63,7 +65,8 @@ func Neighbours(term string) iter.Seq2[string, float64] {
 	}
 }
 
-// Add adds the vector of a term, if the table has the term. A term that says much has a long vector.
+// Add adds the vector of a term, if the table has the term. The more a term says about the subject of a text, the
+// longer its vector is.
 func (v *Vector) Add(term []byte) {
 	t := load()
 	i, ok := t.index[string(term)]

@@ -56,9 +56,10 @@ func ReadShare(t replay.Tokens) string {
 	return format.FinePercent(t.ReadShare())
 }
 
-// OutcomeNote says what a bust cost in the end and whether it paid off, in at most 62 columns. If both amounts are
-// below leastMoney, it returns "". It does not say how much the bust saved: if the same tokens would have been removed
-// by two busts, both count the saving, so a reader who added up the amounts would get too much.
+// OutcomeNote says what a bust cost in the end and whether it paid off, in at most 62 columns. If the cost and the gain
+// are below leastMoney, it returns "". If a bust paid off, OutcomeNote does not say how much it saved. If two busts
+// would have removed the same tokens, the saving counts for both of them, so a reader who added up the amounts would
+// get too much.
 func OutcomeNote(o replay.Outcome) string {
 	switch {
 	case o.Cost < leastMoney && o.Gain < leastMoney:

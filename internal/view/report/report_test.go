@@ -94,7 +94,7 @@ func TestPriceNote(t *testing.T) {
 	}
 }
 
-// The timeline has one line of notes per bust, and one for a series of passes that wait.
+// In the timeline, each bust has a line with notes. A series of passes that wait has one such line in total.
 func TestTimelineTellsPrices(t *testing.T) {
 	waits := func() *replay.Pass {
 		return priced(schema.Steady, "not-worth-it", schema.BustPrice{Resent: 99_900, Removed: 99_800, BreakEven: 88_888, Forecast: 5000})
@@ -145,7 +145,8 @@ func TestFindingsAreNamed(t *testing.T) {
 	}
 }
 
-// A trace may come from anybody, and its report is read on a terminal.
+// A trace may come from anybody, and a person reads its report on a terminal. So no control character of the trace may
+// reach the terminal.
 func TestTextOfTheTraceReachesNoTerminalUnchecked(t *testing.T) {
 	const hostile = "x\x1b[2J\x1b]0;title\a\u202e\r"
 	p := passOf(1, 2, 3)

@@ -12,8 +12,9 @@ type obj = map[string]any
 // onePixel is a real PNG, because some programs read the first bytes of an image.
 const onePixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
 
-// ToPi returns a message of OpenCode as a step of Pi. The signature of a thinking block is replaced by one of the same
-// length. In a user message, the model ends up in fields that no codec reads.
+// ToPi translates a message of OpenCode into a step of Pi. It replaces the signature of a thinking block with another
+// signature of the same length. It also writes the model of a user message into fields that no codec reads, so that
+// tests can find it there.
 func ToPi(raw json.Value) (json.Value, error) {
 	m := transcript.OpenCode{}.Decode(raw)
 	content, results := []any{}, []any{}

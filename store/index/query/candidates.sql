@@ -1,7 +1,7 @@
--- The chunks that match a query of terms, the newest rows first. ?2 is the session that asks. In this session, only
--- messages up to ?3 match, and those parts of later messages that ?5 lists. ?4 is the only project to search, or 0 for
--- all. ?7 to ?11 are filters for kinds, role, harness, session, and the oldest time. A filter that is empty or 0 leaves
--- out nothing.
+-- The chunks that match a query of terms, the newest rows first. ?2 is the session that asks. From this session, the
+-- result has only messages up to ?3, and those parts of later messages that ?5 lists. ?4 is the only project to search;
+-- 0 means all projects. ?7 to ?11 filter by kinds, role, harness, session, and oldest time. A filter that is empty or 0
+-- leaves out nothing.
 SELECT
 	c.id, p.identity, s.harness, s.session, s.directory, c.message, c.kind, c.role, c.first, c.last, c.at,
 	c.subject, c.status, c.text, c.context, c.session

@@ -1,4 +1,5 @@
--- The columns that this package reads and that the database lacks, with their version of OpenCode.
+-- The columns that this package reads, but that the database lacks. `version` is the version of OpenCode that has the
+-- column.
 WITH needed (version, name, col) AS (
 	VALUES (1, 'session', 'id'),
 		(1, 'message', 'id'), (1, 'message', 'session_id'), (1, 'message', 'time_created'), (1, 'message', 'data'),

@@ -1,4 +1,4 @@
--- Whether OpenCode 1 has stored the message under the same id, with a text.
+-- Returns a row if OpenCode 1 has stored the message under the same id, with a text.
 SELECT 1
 FROM message AS m
 WHERE m.session_id = ?1 AND m.id = ?2 AND EXISTS (

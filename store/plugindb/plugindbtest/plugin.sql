@@ -1,4 +1,5 @@
--- The tables of the plugin's schema 36 from which rows are imported, and some of the others.
+-- These are the tables in the plugin's schema 36 from which magicctx imports rows, and some other tables of this
+-- schema.
 PRAGMA journal_mode = WAL;
 CREATE TABLE schema_migrations (version INTEGER PRIMARY KEY, description TEXT NOT NULL, applied_at INTEGER NOT NULL);
 CREATE TABLE schema_migrations_meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);

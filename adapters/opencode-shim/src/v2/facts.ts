@@ -107,9 +107,9 @@ export class Facts {
 }
 
 /**
- * True if a fact is complete. If the event for an answer's end was lost, its completion time is missing. This matters
- * only for the newest answer, because all others have surely ended. If the event for an answer's start was lost,
- * `created` is missing, and the fact is incomplete.
+ * True if a fact is complete. If the event for an answer's start was lost, the fact lacks `created`. If the event for
+ * its end was lost, the fact lacks the completion time. A missing completion time matters only for the newest answer,
+ * because all others have surely ended.
  */
 function isSettled(fact: Fact | undefined, isNewest: boolean): boolean {
   if (!fact?.type) return false

@@ -34,8 +34,8 @@ export class Instance extends PluginInstance {
   readonly unsent = new Set<string>()
   protected override readonly noticeAtStart = " Its tools are there as soon as it works."
   /**
-   * `text` is the registered tools as JSON. `isSettled` is false as long as they are tools that the shim remembers from
-   * an earlier start.
+   * `text` is the registered tools as JSON. At first, the shim registers the tools that it remembers from an earlier
+   * start. `isSettled` becomes true when the tools that the host has named are registered instead.
    */
   readonly tools = { text: "[]", registration: Promise.resolve() as Promise<Registration | void>, isSettled: false }
   private readonly runs: AgentRuns
@@ -78,8 +78,8 @@ export class Instance extends PluginInstance {
   }
 
   /**
-   * Runs `work` after all earlier work of the session has ended. This is necessary because OpenCode does not wait for a
-   * running hook after an interrupt, and calls the next one.
+   * Runs `work` after all earlier work of the session has ended. Otherwise two hooks of a session could run at the same
+   * time: after an interrupt, OpenCode calls the next hook without waiting for the running one.
    */
   inOrder<T>(session: string, work: () => Promise<T>): Promise<T> {
     const last = (this.newest.get(session) ?? Promise.resolve()).then(work)

@@ -76,8 +76,8 @@ test("a command shows its result and ends without a turn", async (t) => {
   assert.equal(opencode.toasts.length, 1)
 })
 
-// OpenCode makes a title only while the session has a single user message. If the answer of a command became a second
-// one, the session would never get a title (K28 in docs/defects.md).
+// OpenCode makes a title only while the session has a single user message. If the answer to a command became a second
+// user message, the session would never get a title (K28 in docs/defects.md).
 test("an answer becomes no message as long as OpenCode has to make the session's title", async (t) => {
   const result = { title: "magicctx", message: "Context: 45%", variant: "info", stays: true }
   const { hooks, opencode } = await load(t, { commands: [command] }, { results: { "command/execute": result } })
