@@ -307,7 +307,8 @@ func (k *headKeeper) checkHead(r *mockllm.Request, baseline, delta []int, pinned
 	k.checkHeadBreakpoints(r)
 }
 
-// checkHeadBreakpoints fails if the acknowledgement has no breakpoint, or if a breakpoint of the harness is gone.
+// checkHeadBreakpoints fails if the head's second message, the acknowledgement, has no breakpoint, or if a breakpoint
+// of the harness is gone.
 func (w *world) checkHeadBreakpoints(r *mockllm.Request) {
 	w.t.Helper()
 	want := []string{"system[0]", "messages[1].content[0]:assistant"}

@@ -123,8 +123,9 @@ func (s *array) eachItemBefore(tag int, f func(*rule.Item)) {
 	}
 }
 
-// RemovedIn returns the units of these messages that are not on the wire. `tokens` is the size of the text that
-// ctx_expand has shown, and RemovedIn stops when its units reach this size.
+// RemovedIn returns the units of these messages that are not on the wire, and whose content the model has therefore
+// read again with ctx_expand. `tokens` is the size of the text that ctx_expand has shown. RemovedIn stops when its
+// units reach this size, because the text cannot contain more.
 func (s *content) RemovedIn(messageKeys []string, tokens int) (removed []Reread) {
 	for _, key := range messageKeys {
 		i, ok := s.index[key]

@@ -24,11 +24,11 @@ func (s *Session) nextTodo(p render.Profile, binds bool, newest, covered int, af
 	if state == "" || tag > 0 && after.ByTag(tag).Active() {
 		return frozen.Todo{}
 	}
-	// While thinking is on, Anthropic requires that a last answer with calls begins with thinking. The list is a call,
-	// and the answer with the list may become the last one, for example after a revert. So the list is added only to an
+	// While thinking is on, Anthropic requires that a last answer with calls begins with thinking. The list is added as
+	// a call, and any answer may become the last one, for example after a revert. So the list is added only to an
 	// answer that has calls anyway. If the session has thinking, the list is not added to the newest answer. An answer
-	// with thinking must still have one of its own calls, because its thinking is removed together with its last call.
-	// A model that binds its thinking has no such rule.
+	// with thinking gets the list only while one of its own calls is on the wire, because the host removes the thinking
+	// together with the last of these calls. A model that binds its thinking has no such rule.
 	end, wantsThinking := len(s.entries), p.WantsThinkingFirst && !binds
 	if wantsThinking && slices.ContainsFunc(s.entries, func(e entry) bool { return e.traits.signed }) {
 		end = max(newest, 0)

@@ -68,8 +68,9 @@ type message struct {
 	refused    error // see frame.refused
 }
 
-// These extra fields of jsonrpc2 carry payloads, and the refusal of an attachment, from one end of the library to the
-// other. They are never written to the pipe.
+// Inside this process, the library carries payloads in these extra fields, between the stream and the code that sends
+// or serves a request. They contain the params, the attachment, or the refusal of an attachment, and are never written
+// to the pipe.
 const (
 	extraParams     = "\x00params"
 	extraAttachment = "\x00attachment"

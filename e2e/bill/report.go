@@ -17,11 +17,11 @@ import (
 // minHitRate is the smallest allowed share of prompt tokens that come from the cache.
 const minHitRate = 0.94
 
-// maxHindsight bounds the bill relative to figure.Hindsight, the bill that the same removals would have caused at the
-// best times.
+// maxHindsight is the largest allowed ratio of the bill to figure.Hindsight, the bill if the same content had been
+// removed at the best times.
 const maxHindsight = 1.15
 
-// maxLineShare bounds the share of delivered lines in the bill.
+// maxLineShare is the largest share of the bill that magicctx's reminder lines may cost.
 const maxLineShare = 0.005
 
 type reports []report
@@ -300,8 +300,9 @@ func (r report) line(label string, cell func(figure) string, bound string) []str
 	return append(cells, bound)
 }
 
-// lostNeedles returns a complaint if magicctx lost a needle. If OpenCode has compacted the session, there is also a
-// complaint if magicctx's last prompt contains no more needles than OpenCode's.
+// lostNeedles returns a complaint for each turn in which magicctx had lost needles. If OpenCode's own compaction has
+// written summaries in the same scene, lostNeedles also complains unless magicctx's last prompt contains more needles
+// than OpenCode's last prompt.
 func (f figure) lostNeedles(others []figure) (all []string) {
 	for _, r := range f.Recalls {
 		if r.Lost > 0 {

@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// maxNotes is more than the 200 waiting notes that a project may have, because a project that was joined from two
-	// may have more.
+	// A project may have 200 waiting notes. The limit is higher, because a project that was joined from two may have
+	// the notes of both.
 	maxNotes = 400
 	// maxMerges bounds how many branches one test checks, because each branch needs several runs of git.
 	maxMerges = 20

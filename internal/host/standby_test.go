@@ -149,7 +149,8 @@ func TestDamageOfTheOpenDatabaseIsRepairedByThePassThatFindsIt(t *testing.T) {
 			if err := transformOne(t, s, c); err != nil {
 				t.Fatal(err)
 			}
-			// The store has the file open, so the damage is written in place.
+			// The store has the file open, so the test overwrites the file in place. A new file would leave the open
+			// one undamaged.
 			for _, file := range []string{file.PathIn(dir), file.PathIn(dir) + "-wal"} {
 				if err := os.WriteFile(file, bytes.Repeat([]byte("not a database "), 5000), 0o600); err != nil {
 					t.Fatal(err)

@@ -177,8 +177,8 @@ func (p Place) loaderAt(path string) string {
 	return filepath.Join(dir, bundleName)
 }
 
-// shimToRemove returns the files that an uninstallation deletes. If another installation of the same harness still uses
-// the shim, these are none. The installations of all harnesses share the copy of the program, so only the last one
+// shimToRemove returns the files that an uninstallation deletes. It returns none if another installation of the same
+// harness still uses the shim. The installations of all harnesses share the copy of the program, so only the last one
 // deletes the copy.
 func (p Place) shimToRemove(plan *Plan) ([]string, error) {
 	dir := filepath.Dir(plan.vault.record)

@@ -22,7 +22,7 @@ const historyTrace = "history.jsonl.gz"
 
 type recordedRun struct {
 	title string
-	// asked is the number of passes before the question. before is the number of passes before the answer.
+	// `asked` is the number of passes before the question. `before` is the number of passes before the answer.
 	before, asked int
 }
 

@@ -54,7 +54,7 @@ func (e *Editor) WriteNote(n chronicle.Note) (chronicle.Note, error) {
 	return e.insertNote(n)
 }
 
-// TakeNote stores an open note of another database, which may be longer than other notes.
+// TakeNote stores an open note that was imported from another database. An imported note may be longer than a new one.
 func (e *Editor) TakeNote(n chronicle.Note) error {
 	err := checkNote(&n, maxImported)
 	if err == nil {

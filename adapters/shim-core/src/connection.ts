@@ -18,7 +18,9 @@ export class ConnectionClosed extends Error {
   override name = "ConnectionClosed"
 }
 
-/** The other end has closed its output. Its process may report a better reason when it ends. */
+/**
+ * The other end has closed its output. When the process of the other end ends, the process may report a better reason.
+ */
 export class EndOfOutput extends Error {
   override name = "EndOfOutput"
 }
