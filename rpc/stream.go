@@ -45,7 +45,7 @@ type stream struct {
 	sendReq  *jsonrpc2.Request
 	sendResp *jsonrpc2.Response
 
-	// ended is closed when the input ends, if it is not nil. ReadObject then waits for Close and does not return
+	// If `ended` is not nil, it is closed when the input ends. ReadObject then waits for Close and does not return
 	// io.EOF, because jsonrpc2 would react to io.EOF by closing the connection, and the answers to earlier requests
 	// would be lost.
 	ended chan struct{}

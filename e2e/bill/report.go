@@ -46,7 +46,7 @@ type figure struct {
 	Finished  int    `json:"finished"` // the number of turns that were answered
 	Requests  int    `json:"requests"`
 	Summaries int    `json:"summaries"`
-	// Runs are the requests of the historian. HistorianBill is their cost, including their answers.
+	// Runs are the requests of the historian. HistorianBill is the cost of these requests and of their answers.
 	Runs          []historianRun `json:"historian_runs,omitempty"`
 	HistorianBill float64        `json:"historian_bill"`
 	Busts         int            `json:"busts"`
@@ -59,7 +59,8 @@ type figure struct {
 	Read          int            `json:"read"`
 	Output        int            `json:"output"`
 	Bill          float64        `json:"bill"` // the cost of the prompts, without the answers
-	// The bill without the historian has three parts: cached tokens, other prompt tokens, and answers.
+	// Reads, Anew and Answers are the parts of the bill without the historian: tokens read from the cache, other prompt
+	// tokens, and answers. WithOutput is the bill with the answers.
 	Reads      float64 `json:"bill_reads"`
 	Anew       float64 `json:"bill_anew"`
 	Answers    float64 `json:"bill_answers"`

@@ -155,10 +155,10 @@ export class Journal {
 
   /**
    * A pass busts for rent when the rent reaches the lowest price that the bust has had since the last lump
-   * (docs/decisions.md). The journal contains only the price at the time of the bust. It is higher, because content is
-   * cheap to remove at first, when it is near the end of the prompt. In all sessions so far, it was at most five times
-   * the rent (-seed 4040427 in Pi). It also includes new content of this request, which costs the same without a bust
-   * (-seed 4030214 in Pi).
+   * (docs/decisions.md). The journal contains only the price at the time of the bust. This price is higher, because
+   * content is cheap to remove at first, when it is near the end of the prompt. In all sessions so far, the price in
+   * the journal was at most five times the rent (-seed 4040427 in Pi). The price also includes new content of this
+   * request, which costs the same without a bust (-seed 4030214 in Pi).
    *
    * The prompt must become shorter. Two successive passes may both bust for rent only if the second shows a new summary
    * and the first did not, because the messages that a summary could replace have a separate rent

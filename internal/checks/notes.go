@@ -128,8 +128,8 @@ func (t *Tester) due(waiting []memories.Waiting) (due []memories.Waiting) {
 	return due
 }
 
-// errLater means that this test has run git often enough, and leaves this note for the next test. The next test starts
-// with it, so every note is tested in the end.
+// errLater means that git has run often enough, so this note is left for the next run of TestNotes. That run begins
+// with this note, so every note is tested in the end.
 var errLater = errors.New("git has run often enough")
 
 func (t *Tester) forget(w memories.Waiting) {

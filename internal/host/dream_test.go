@@ -605,7 +605,7 @@ func TestDreamIsSeenAndCancelled(t *testing.T) {
 	}
 }
 
-// at returns a time in the machine's time zone, because schedules use this zone.
+// `at` returns a time in the machine's time zone, because schedules use this zone.
 func at(days, hour, minute int) time.Time {
 	return time.Date(2026, 11, 16+days, hour, minute, 0, 0, time.Local)
 }

@@ -19,7 +19,7 @@ const (
 // An alone is a session as its harness would send it without magicctx, with the harness's own compaction.
 type alone struct {
 	of transcript.CompactionVocabulary
-	// The summary of the newest compaction replaces the first messages. from is the number of these messages.
+	// The summary of the newest compaction replaces the first messages. `from` is the number of these messages.
 	compactions, from int
 	biller            *biller
 }

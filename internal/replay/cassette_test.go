@@ -106,7 +106,7 @@ func wiresOf(t *testing.T, steps []step) (all []string) {
 }
 
 // checkPublishes checks the publication of each recorded run. The first pass after the recorded answer must already see
-// it, and it must cover the messages in the question.
+// the publication, and its compartments must cover the messages in the question.
 func checkPublishes(t *testing.T, s Summary, runs []recordedRun) {
 	t.Helper()
 	if len(s.Publishes) != len(runs) {
@@ -180,8 +180,8 @@ func TestSameTraceGivesTheSameReport(t *testing.T) {
 	}
 }
 
-// A wrap-up is a command, so its questions to the historian do not come from a pass. The prompts contain
-// characters that JSON has to escape.
+// A wrap-up is a command, so its questions to the historian do not come from a pass. The replay must find their
+// recorded answers, too, although the prompts contain characters that JSON has to escape.
 func TestReplayPlaysAWrapUp(t *testing.T) {
 	w := newWorldWith(t, func(p schema.AgentRunParams) schema.AgentRunResult {
 		text := historiantest.Output(historiantest.Compartment(historiantest.RangeOf(p.Prompt), "The user wrote <odd> text"))

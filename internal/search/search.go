@@ -202,7 +202,8 @@ func (s *search) addVariant(t *term, text string, share float64, most int) error
 	return nil
 }
 
-// all returns how many chunks contain the term or one of its variants. A chunk with two of them counts twice.
+// `all` returns how many chunks contain the term or one of its variants. A chunk that contains two of them counts
+// twice.
 func (t *term) all() int {
 	n := t.chunks
 	for _, o := range t.others {
