@@ -51,8 +51,9 @@ type world struct {
 	sent string
 	// bindsOf reports whether a model binds its thinking. If bindsOf is nil, no model does.
 	bindsOf func(schema.Model) bool
-	// thought maps the key of each answer to the prompt for which the model wrote it. The simulated provider accepts
-	// the answer's thinking only after this prompt. isAnswered means that the newest request has an answer.
+	// thought maps the key of each answer to the prompt for which the model wrote it. If the model binds its thinking,
+	// the provider accepts the answer's thinking only after this prompt. isAnswered means that the newest request has
+	// an answer.
 	thought    map[string]string
 	isAnswered bool
 

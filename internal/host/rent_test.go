@@ -65,9 +65,9 @@ func TestDropsAreMadeForRent(t *testing.T) {
 			if pass == 0 {
 				t.Fatal("nothing was removed for rent")
 			}
-			// The 11 dropped outputs have about 12,000 tokens. The provider has to write again the tokens that come
-			// after them, which are about as many, or more. Each of these tokens costs 11.5 times the price of a read
-			// more than before.
+			// The 11 dropped outputs have about 12,000 tokens. At least about as many tokens come after them, and the
+			// provider has to write these again. Writing a token costs 12.5 times as much as reading it, so each of
+			// them adds 11.5 times the price of a read.
 			if price.Cost != int(11.5*float64(price.Resent)) || price.Removed < 9_000 || price.Removed > 15_000 {
 				t.Errorf("the price: %+v", price)
 			}

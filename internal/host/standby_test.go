@@ -135,7 +135,8 @@ func TestDamageIsToldOnce(t *testing.T) {
 	}
 }
 
-// The pass that finds the damage runs again with a new database, and the user gets one notice.
+// A pass finds that the open database is damaged. The host must run this pass again with a new database, and the user
+// must get one notice.
 func TestDamageOfTheOpenDatabaseIsRepairedByThePassThatFindsIt(t *testing.T) {
 	for name, canShow := range map[string]bool{"told at once": true, "told with the next initialize": false} {
 		t.Run(name, func(t *testing.T) {

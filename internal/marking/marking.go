@@ -116,7 +116,7 @@ type markerMoment struct {
 	isOn, isBust bool
 	head         frozen.Head
 	compartments []chronicle.Compartment
-	// found is the boundary with which the harness's array begins, or "" if the array has no marker.
+	// `found` is the boundary with which the harness's array begins, or "" if the array has no marker.
 	found string
 }
 

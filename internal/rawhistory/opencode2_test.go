@@ -165,7 +165,8 @@ func TestOpenCode2ShowsTheFirstMessagesAsVersion1StoredThem(t *testing.T) {
 	}
 }
 
-// A new database of version 2 has no tables of version 1. A database of version 1 has no tables of version 2.
+// A new database of version 2 has no tables of version 1, and a database of version 1 has no tables of version 2. The
+// reader must then report that it does not know the other version's session.
 func TestOpenCodeOfOneVersionOnly(t *testing.T) {
 	home := t.TempDir()
 	db := rawhistorytest.NewOpenCode2(t, home)
