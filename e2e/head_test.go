@@ -350,8 +350,8 @@ func textAt(r *mockllm.Request, message, content int) string {
 	return r.Messages[message].Content[content].Text
 }
 
-// checkReplays fails if a replay of a recorded trace produces different wires than the recorded ones. The later traces
-// begin with a head.
+// checkReplays fails if a replay of a recorded trace makes other wires than the recorded host. It needs several traces,
+// because only the later ones begin with a head.
 func (w *world) checkReplays(traces string) {
 	w.t.Helper()
 	paths, err := filepath.Glob(filepath.Join(traces, "*.jsonl"))

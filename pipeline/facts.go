@@ -144,8 +144,8 @@ func hasInlineThinking(s string) bool {
 	return rest != s && strings.TrimSpace(rest) != ""
 }
 
-// leavesOut answers two questions about the reasoning of the message: may the host leave out some of it, and does this
-// provider require some of it?
+// leavesOut returns two answers: mayLeave is whether the host may leave out some of the message's reasoning, and mustStay
+// is whether this provider requires some of it.
 func (t *traits) leavesOut(p render.Profile) (mayLeave, mustStay bool) {
 	free := p.ForgetsReasoning
 	mayLeave = free && (t.plain || t.signed && !p.ChecksSignatures)

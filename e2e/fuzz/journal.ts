@@ -133,7 +133,8 @@ export class Journal {
         break
       case "force":
       case "pressure":
-        // Until the next usage, the host does not know that OpenCode has pruned outputs (-seed 1000133).
+        // Until the provider next reports usage, the host does not know that OpenCode has pruned outputs (-seed
+        // 1000133).
         if (happened.refused || happened.pruned) break
         if (last && expected !== undefined && expected < 0.3 * window) report("false-pressure", `pass ${pass} busts for ${bustCause} and believes in ${size} tokens, where ${expected} are to be sent in a window of ${window}`)
         break
@@ -178,7 +179,7 @@ export class Journal {
 
 /** Checks the host's estimate of the prompt's size against the real size. */
 export function checkSize(pass: Pass, { expected, headless, copied, returned, tokens }: Sizes, { report, happened, window }: Pick<Facts, "report" | "happened" | "window">): void {
-  // Until the next usage, the host does not know that OpenCode has pruned outputs (-seed 700222).
+  // Until the provider next reports usage, the host does not know that OpenCode has pruned outputs (-seed 700222).
   if (pass.size === 0 || happened.refused || happened.pruned) return
   // A steady pass changes nothing, so its estimate must be near `tokens`, the size that was sent. The estimate of a
   // busting pass is the size before its changes. But two kinds of busting passes may also estimate the size that was

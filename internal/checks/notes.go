@@ -26,9 +26,9 @@ const (
 	maxRuns   = 200
 )
 
-// noteWaiting tests the project's notes soon after a pass. If a note waits for the merge of a branch, the host must see
-// the branch's commit before the merge. A replay has no index and tests nothing, because today's files differ from the
-// files of the recorded session.
+// noteWaiting tests the project's notes soon after a pass. This cannot wait: if a note waits for the merge of a branch,
+// the host must see the branch's newest commit before the merge. A replay has no index and tests nothing, because
+// today's files differ from the files of the recorded session.
 func (t *Tester) noteWaiting(s *session.Session) {
 	directory, project := s.Row.Directory, s.Row.Project
 	if t.IndexDir == "" || project == "" || !t.begin(directory) {

@@ -487,9 +487,9 @@ func TestCassetteWaitsForTheHost(t *testing.T) {
 	}
 }
 
-// The recorded host withdrew a run for one of two reasons: a pass or a command ended the run, or the run took too long.
-// The replay repeats the passes and commands, so they end the run again. If none of them does, the replay reaches the
-// recorded answer, and the reason must have been a timeout.
+// The recorded host withdraws a run if a pass or a command ends it, or if it takes too long. In the first case, the
+// replay repeats the pass or command, which ends the run again. So if the replay reaches the recorded answer of a
+// withdrawn run, the reason must have been a timeout.
 func TestWithdrawnRunHasTimedOut(t *testing.T) {
 	for result, want := range map[string]string{`{"answers":[],"failure":{"reason":"aborted"}}`: "timeout", `{"answers":[]}`: ""} {
 		tr := &trace{cassette: newCassette()}

@@ -167,7 +167,7 @@ export interface BeforeProviderRequest {
   payload: unknown
 }
 
-/** From 0.87 on. Pi decides whether to refresh the cached prefix of an idle session. */
+/** From 0.87 on: the event in which Pi decides whether to refresh the cached prefix of an idle session. */
 export interface CacheWarmingDecision {
   action: "warm" | "stop"
 }
