@@ -14,8 +14,8 @@ import (
 
 // nextTodo decides where the wire shows the newest todo list again. The list is needed if one of its items is open and
 // the call that wrote the list was dropped. nextTodo puts the list at the end of the newest answer that may have it. A
-// list that is already on the wire keeps its place as long as its answer may have it. newest is the index of the newest
-// visible answer, covered is the number of covered messages, and after is the state with the edits.
+// list that is already on the wire keeps its place as long as its answer may have it. `newest` is the index of the
+// newest visible answer, `covered` is the number of covered messages, and `after` is the state with the edits.
 func (s *Session) nextTodo(p render.Profile, binds bool, newest, covered int, after *frozen.Overlay) frozen.Todo {
 	if !p.TakesSyntheticCalls {
 		return frozen.Todo{}

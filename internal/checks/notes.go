@@ -153,9 +153,9 @@ func (s *site) close() {
 	}
 }
 
-// test checks the condition of a note. If the condition holds, test returns the reason. If the note waits for a merge,
-// test also returns the newest commit of the branch, which the next test needs. If the host cannot check the condition,
-// test returns an error.
+// `test` checks the condition of a note. If the condition holds, it returns the reason. If the note waits for a merge,
+// it also returns the newest commit of the branch, which the host needs when it checks the note again. If the host
+// cannot check the condition, `test` returns an error.
 func (s *site) test(ctx context.Context, c chronicle.Condition, w memories.Waiting) (reason, seen string, err error) {
 	switch c.Kind {
 	case chronicle.ForFile, chronicle.ForNoFile:

@@ -56,8 +56,8 @@ const afterPass = 2 * time.Second
 // makes such pauses after each transaction. When a session is done, the keeper adds the rest of the pause.
 const KeepShare = 20
 
-// pauseAfter returns how long the worker still has to pause after a session. took is the time for the session,
-// including the pauses of the indexer, and rested is the sum of these pauses.
+// pauseAfter returns how long the worker still has to pause after a session. `took` is the time that the session took,
+// including the pauses of the indexer, and `rested` is the sum of these pauses.
 func pauseAfter(took, rested time.Duration) time.Duration {
 	return KeepShare*(took-rested) - rested
 }

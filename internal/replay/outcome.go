@@ -67,9 +67,9 @@ func followBusts(session []*Pass, unseen int, all map[*Pass]Outcome) {
 	}
 }
 
-// bustBetween computes the outcome of a bust from its request and the request before. The prompt of the unmodified
-// session grows by exactly the tokens that are new at this pass. If its prefix is cached, the unmodified session
-// reads all its other tokens from the cache.
+// bustBetween computes the outcome of a bust from the bust's request and the request before it. The prompt of the
+// unmodified session grows by exactly the tokens that are new at this pass. If its prefix is cached, the unmodified
+// session reads all its other tokens from the cache. So every other token that is written again is a cost of the bust.
 func bustBetween(before, bust *Pass) Outcome {
 	grown := bust.Raw.Prompt() - before.Raw.Prompt()
 	o := Outcome{

@@ -65,9 +65,9 @@ const (
 //     dropped text or file becomes the placeholder, unless its message is a shell.
 //
 // After some edits, the provider would refuse some of the thinking. No rule removes this thinking. Instead, each
-// rendering does (messageRenderer.reasoning and messageRenderer.contents in pipeline/render). It removes thinking
-// together with the last call of its message, after a message whose results were removed, and, if the model binds its
-// thinking, after any change before it (Session.holds).
+// rendering does (messageRenderer.reasoning and messageRenderer.contents in pipeline/render), in three cases: the last
+// call of the message is removed; the results of the message before it were removed; or the model binds its thinking,
+// and something before the thinking has changed (Session.holds).
 var Table = []Rule{
 	{queuedDrops, AnyBust, QueuedDrops},
 	{"stale ctx_reduce calls", AnyBust, StaleReduceCalls},
