@@ -157,8 +157,8 @@ func TestMessagesOfOneClientAreBounded(t *testing.T) {
 	}
 }
 
-// When a call returns, the memory of its frame is free. The memory of any other frame is free as soon as the next frame
-// is read.
+// When a call returns, the memory of its frame must be free. The memory of any other frame must be free as soon as the
+// next frame is read.
 func TestMemoryOfFramesIsGivenBack(t *testing.T) {
 	r := newRig(t, &scriptedHost{})
 	c := r.open()
