@@ -139,8 +139,8 @@ func testBoundThinking(t *testing.T, h schema.Harness, cases []boundCase) {
 	}
 }
 
-// checkBound fails if a request contains invalid thinking, or thinking of another model. A request may lack thinking
-// that the previous request contained only if there was a bust between them.
+// checkBound fails if a request contains invalid thinking, or thinking of another model. If a request lacks thinking
+// that the previous request contained, there must have been a bust between the two.
 func (d *drive) checkBound() {
 	d.t.Helper()
 	requests, passes := withoutRepeats(d.requests(d.rule)), withoutGuesses(d.journal(d.session))

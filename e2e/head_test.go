@@ -307,7 +307,8 @@ func (k *headKeeper) checkHead(r *mockllm.Request, baseline, delta []int, pinned
 	k.checkHeadBreakpoints(r)
 }
 
-// checkHeadBreakpoints fails if the acknowledgement has no breakpoint, or if a breakpoint of the harness is gone.
+// checkHeadBreakpoints fails if the head's second message, the acknowledgement, has no breakpoint, or if a breakpoint
+// of the harness is gone.
 func (w *world) checkHeadBreakpoints(r *mockllm.Request) {
 	w.t.Helper()
 	want := []string{"system[0]", "messages[1].content[0]:assistant"}
@@ -349,8 +350,8 @@ func textAt(r *mockllm.Request, message, content int) string {
 	return r.Messages[message].Content[content].Text
 }
 
-// checkReplays fails if a replay of a recorded trace produces different wires than the recorded ones. The later traces
-// begin with a head.
+// checkReplays fails if a replay of a recorded trace makes other wires than the recorded host. It needs several traces,
+// because only the later ones begin with a head.
 func (w *world) checkReplays(traces string) {
 	w.t.Helper()
 	paths, err := filepath.Glob(filepath.Join(traces, "*.jsonl"))

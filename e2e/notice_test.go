@@ -27,8 +27,8 @@ func testNotices(t *testing.T, h schema.Harness) {
 	needs(t, h)
 	t.Parallel()
 	w := newWorldOf(t, h, suite.Root(t), logFiles())
-	// With flat prices, a bust costs nothing. With another value of `spending`, rent would remove the content before
-	// there is pressure.
+	// With flat prices, a bust costs nothing. So with any other value of `spending`, the host would remove the content
+	// for rent before there is pressure.
 	w.configure(`{"historian": {"disable": false}, "protected_tags": 1, "spending": "generous"}`)
 	o := w.withFlatPrices()
 	o.Limits = opencodetest.Limits{Context: historyWindow, Output: 4_000}

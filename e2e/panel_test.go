@@ -78,7 +78,8 @@ func (s *screen) create(title string) string {
 	return created.ID
 }
 
-// While OpenCode is still drawing its screen, it ignores the request to show a session. So show repeats it.
+// While OpenCode is still drawing its screen, it ignores the request to show a session. So the method `show` repeats
+// the request.
 func (s *screen) show(session string, words ...string) {
 	s.t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; {

@@ -516,7 +516,7 @@ type typed struct {
 	shows []string
 }
 
-// If no program can provide a terminal, the test is skipped. In CI, it fails.
+// onTerminal starts Pi on a terminal. If no program can provide a terminal, the test is skipped, and in CI it fails.
 func (w *world) onTerminal(o pitest.Options, inputs ...typed) *pitest.Terminal {
 	w.t.Helper()
 	p, err := pitest.StartTerminal(w.ctx, o)

@@ -142,8 +142,8 @@ func checkCache(t *testing.T, requests []*mockllm.Request, passes []store.PassRo
 	}
 }
 
-// A drop must be applied in the first pass of the turn after the pressure. This pass must be a bust, and all later
-// requests must contain the drop.
+// The model asks for drops, and then the prompt reaches the high mark. The first pass of the next turn must bust
+// because of this pressure, and apply the drops. All later requests must contain them.
 func checkDrops(t *testing.T, s *story, requests []*mockllm.Request, passes []store.PassRow) {
 	t.Helper()
 	for i, d := range drops {

@@ -7,10 +7,10 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// A removal was wrong if the model reads the content again within SoonPasses passes. If the content had stayed, each
-// pass would have read it from the cache, at a tenth of the price of fresh tokens. In 20 passes, this costs twice the
-// price of fresh tokens. Content that comes back is written to the cache once, at 1.25 times that price. So after 20
-// passes, the removal was cheaper.
+// A removal was wrong if the model reads the content again within SoonPasses passes. Suppose that the content had
+// stayed for 20 passes. Each pass would have read it from the cache, at a tenth of the price of fresh tokens. This
+// costs twice that price. But when the removed content comes back, it is written to the cache once, at 1.25 times the
+// price. So after 20 passes, the removal was cheaper.
 const SoonPasses = 20
 
 type Reread struct {
@@ -123,8 +123,9 @@ func (s *array) eachItemBefore(tag int, f func(*rule.Item)) {
 	}
 }
 
-// RemovedIn returns the units of these messages that are not on the wire. `tokens` is the size of the text that
-// ctx_expand has shown, and RemovedIn stops when its units reach this size.
+// RemovedIn returns the units of these messages that are not on the wire, and whose content the model has therefore
+// read again with ctx_expand. `tokens` is the size of the text that ctx_expand has shown. RemovedIn stops when its
+// units reach this size, because the text cannot contain more.
 func (s *content) RemovedIn(messageKeys []string, tokens int) (removed []Reread) {
 	for _, key := range messageKeys {
 		i, ok := s.index[key]

@@ -51,8 +51,9 @@ type world struct {
 	sent string
 	// bindsOf reports whether a model binds its thinking. If bindsOf is nil, no model does.
 	bindsOf func(schema.Model) bool
-	// thought maps each answer with thinking to its prompt, as the provider knows it. isAnswered means that the newest
-	// request is answered.
+	// thought maps the key of each answer to the prompt for which the model wrote it. If the model binds its thinking,
+	// the provider accepts the answer's thinking only after this prompt. isAnswered means that the newest request has
+	// an answer.
 	thought    map[string]string
 	isAnswered bool
 
@@ -414,7 +415,8 @@ func (w *world) covered() int {
 	return 0
 }
 
-// publish adds a compartment for all messages without one, up to the index through.
+// publish adds one compartment for all messages that have none, up to and including the message with the index
+// `through`.
 func (w *world) publish(through, importance int) {
 	h, from := w.readings.History, w.covered()
 	h.Compartments = append(slices.Clone(h.Compartments), chronicle.Compartment{
@@ -486,8 +488,8 @@ func (w *world) answer(m mjson.Value) {
 	w.isAnswered = true
 }
 
-// thinking returns the messages on the wire with signed thinking. The provider would refuse the thinking of the invalid
-// ones.
+// thinking returns the keys of the messages on the wire that have signed thinking. The provider would accept the
+// thinking of the messages in `valid`, and refuse the thinking of the messages in `invalid`.
 func (w *world) thinking() (valid, invalid []string) {
 	raws := map[string]render.WireMessage{}
 	for _, raw := range w.raw {

@@ -63,7 +63,8 @@ func TestUnansweredQuestionsOfOneClientDoNotStopTheOthers(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	// The host sends the answer of a call first, and frees the call's place in lanes.running a moment later.
+	// The host sends the answer of a call first, and frees the call's place in lanes.running a moment later. So the
+	// test waits until all places are free.
 	for until := patience(t); len(r.server.lanes.running) != 0; time.Sleep(time.Millisecond) {
 		if until.Err() != nil {
 			t.Fatalf("%d places are taken, and no call is running", len(r.server.lanes.running))
@@ -156,8 +157,8 @@ func TestMessagesOfOneClientAreBounded(t *testing.T) {
 	}
 }
 
-// When a call returns, the memory of its frame is free. The memory of any other frame is free as soon as the next frame
-// is read.
+// When a call returns, the memory of its frame must be free. The memory of any other frame must be free as soon as the
+// next frame is read.
 func TestMemoryOfFramesIsGivenBack(t *testing.T) {
 	r := newRig(t, &scriptedHost{})
 	c := r.open()

@@ -45,7 +45,7 @@ type stream struct {
 	sendReq  *jsonrpc2.Request
 	sendResp *jsonrpc2.Response
 
-	// ended is closed when the input ends, if it is not nil. ReadObject then waits for Close and does not return
+	// If `ended` is not nil, it is closed when the input ends. ReadObject then waits for Close and does not return
 	// io.EOF, because jsonrpc2 would react to io.EOF by closing the connection, and the answers to earlier requests
 	// would be lost.
 	ended chan struct{}
@@ -68,8 +68,9 @@ type message struct {
 	refused    error // see frame.refused
 }
 
-// These extra fields of jsonrpc2 carry payloads, and the refusal of an attachment, from one end of the library to the
-// other. They are never written to the pipe.
+// Inside this process, the library carries payloads in these extra fields, between the stream and the code that sends
+// or serves a request. They contain the params, the attachment, or the refusal of an attachment, and are never written
+// to the pipe.
 const (
 	extraParams     = "\x00params"
 	extraAttachment = "\x00attachment"

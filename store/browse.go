@@ -21,7 +21,8 @@ var ErrMissing = file.ErrMissing
 // host may have the database open at the same time.
 type Browser struct{ conn *sqlite3.Conn }
 
-// Browse runs the function browse with a Browser of the database in dir. See file.View for the errors.
+// Browse calls `browse` with a Browser of the database in dir. It returns the errors of file.View, and the error of
+// `browse`.
 func Browse(ctx context.Context, dir string, browse func(*Browser) error) error {
 	return file.View(ctx, dir, func(c *sqlite3.Conn) error { return browse(&Browser{c}) })
 }

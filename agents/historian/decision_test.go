@@ -63,7 +63,8 @@ func TestOnlyTheModelsOwnWordsAreADecision(t *testing.T) {
 	}
 }
 
-// This summariser copies only the user's lines, so the receipt must name the model's decisions.
+// This summariser copies only the user's lines, so its summaries lack the model's decisions. The receipt must list the
+// decisions as missing.
 func TestDecisionsSurviveAPoorSummary(t *testing.T) {
 	const turns, ofCompartment = 60, 4
 	decide := []string{

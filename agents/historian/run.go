@@ -77,7 +77,7 @@ type Result struct {
 	// Promises are new promises from the covered messages. Closed are earlier promises that these messages close.
 	Promises []chronicle.Promise
 	Closed   []chronicle.Closing
-	// Unconfirmed counts the parts that the raw messages do not confirm.
+	// Unconfirmed counts the parts of the answer that the raw messages do not confirm.
 	Unconfirmed Unconfirmed
 	// Next is the first ordinal without a compartment. Facts about messages from Next on are left to the next run.
 	Next int

@@ -147,7 +147,7 @@ func TestHostileCloneLoaderIsNotOurs(t *testing.T) {
 	}
 }
 
-// Bug H10: a file of a repository makes magicctx stop working there, for example an empty file with the name of another
+// Bug H10: a file of a repository made magicctx stop working there, for example an empty file with the name of another
 // context plugin. doctor --fix then changed the user's own configuration, which applies to all projects.
 func TestHostileCloneDoctorLeavesTheUserAlone(t *testing.T) {
 	for name, prepare := range map[string]func(*clone){

@@ -83,7 +83,8 @@ func awaitHost(ts *testscript.TestScript, neg bool, _ []string) {
 	}
 }
 
-// await-line TEXT FILE waits for TEXT in FILE. A host writes its last line only after it has closed its socket.
+// await-line TEXT FILE waits until FILE contains TEXT. A host writes its last line only after it has closed its socket,
+// so a script has to wait for this line.
 func awaitLine(ts *testscript.TestScript, _ bool, args []string) {
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		if strings.Contains(ts.ReadFile(args[1]), args[0]) {

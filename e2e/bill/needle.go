@@ -56,8 +56,8 @@ func (s story) needle(turn int) needle {
 	return n
 }
 
-// If the needle of the turn belongs to place p, withNeedle appends it to text. It appends no error, because an error is
-// in the output of a call.
+// withNeedle appends the needle of the turn to text, if the needle belongs to place p. It appends no error, because an
+// error is in the output of a call.
 func (s story) withNeedle(p place, text string) string {
 	if n := s.needle(p.turn); n.at == p && n.kind != ofError {
 		return text + " " + n.text

@@ -229,9 +229,9 @@ func (p *provider) blocks(r *mockllm.Request) []promptcache.Block {
 }
 
 // placeBreakpoints sets breakpoints as OpenCode 2.0.26 does: after the tools, after the first and the last part of the
-// system prompt, and after the last message. The OpenCode 2 beta that runs in this test sets the last breakpoint only
-// after the user's newest prompt. With it, each step would pay again for all earlier steps of the turn, with and
-// without magicctx.
+// system prompt, and after the last message. It replaces the breakpoints of the OpenCode 2 beta that runs in this test.
+// The beta sets its last breakpoint only after the user's newest prompt, so each step would pay again for all earlier
+// steps of the turn, with and without magicctx.
 func placeBreakpoints(blocks []promptcache.Block, raw []mockllm.PromptBlock) {
 	in := func(i int, part string) bool { return i >= 0 && i < len(raw) && strings.HasPrefix(raw[i].Where, part) }
 	for i := range blocks {

@@ -17,11 +17,11 @@ import (
 // minHitRate is the smallest allowed share of prompt tokens that come from the cache.
 const minHitRate = 0.94
 
-// maxHindsight bounds the bill relative to figure.Hindsight, the bill that the same removals would have caused at the
-// best times.
+// maxHindsight is the largest allowed ratio of the bill to figure.Hindsight, the bill if the same content had been
+// removed at the best times.
 const maxHindsight = 1.15
 
-// maxLineShare bounds the share of delivered lines in the bill.
+// maxLineShare is the largest share of the bill that magicctx's reminder lines may cost.
 const maxLineShare = 0.005
 
 type reports []report
@@ -46,7 +46,7 @@ type figure struct {
 	Finished  int    `json:"finished"` // the number of turns that were answered
 	Requests  int    `json:"requests"`
 	Summaries int    `json:"summaries"`
-	// Runs are the requests of the historian. HistorianBill is their cost, including their answers.
+	// Runs are the requests of the historian. HistorianBill is the cost of these requests and of their answers.
 	Runs          []historianRun `json:"historian_runs,omitempty"`
 	HistorianBill float64        `json:"historian_bill"`
 	Busts         int            `json:"busts"`
@@ -59,7 +59,8 @@ type figure struct {
 	Read          int            `json:"read"`
 	Output        int            `json:"output"`
 	Bill          float64        `json:"bill"` // the cost of the prompts, without the answers
-	// The bill without the historian has three parts: cached tokens, other prompt tokens, and answers.
+	// Reads, Anew and Answers are the parts of the bill without the historian: tokens read from the cache, other prompt
+	// tokens, and answers. WithOutput is the bill with the answers.
 	Reads      float64 `json:"bill_reads"`
 	Anew       float64 `json:"bill_anew"`
 	Answers    float64 `json:"bill_answers"`
@@ -300,8 +301,9 @@ func (r report) line(label string, cell func(figure) string, bound string) []str
 	return append(cells, bound)
 }
 
-// lostNeedles returns a complaint if magicctx lost a needle. If OpenCode has compacted the session, there is also a
-// complaint if magicctx's last prompt contains no more needles than OpenCode's.
+// lostNeedles returns a complaint for each turn in which magicctx had lost needles. If OpenCode's own compaction has
+// written summaries in the same scene, lostNeedles also complains unless magicctx's last prompt contains more needles
+// than OpenCode's last prompt.
 func (f figure) lostNeedles(others []figure) (all []string) {
 	for _, r := range f.Recalls {
 		if r.Lost > 0 {

@@ -35,7 +35,8 @@ func (s *scene) ask(args ...string) told {
 	return told{string(out), errs.String()}
 }
 
-// Findings of doctor have the form "check: part of the message".
+// explained fails unless the output of status contains `status`, and doctor reports each of the findings together with
+// a remedy. A finding is written as "check: part of the message".
 func (s *scene) explained(status string, findings ...string) {
 	s.t.Helper()
 	var asked sync.WaitGroup

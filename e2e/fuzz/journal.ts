@@ -45,14 +45,15 @@ export interface Sizes {
   expected: number
   /** The expected size if the head is gone. */
   headless: number
-  /** The expected size if messages that come back to a fork look as the original session last sent them. */
+  /** The expected size if messages come back to a fork in the form in which the original session last sent them. */
   copied: number
   /** The expected sizes if an earlier head comes back with its branch. */
   returned: readonly number[]
 }
 
 /**
- * Facts about a request that the judge knows without the host. The causes in the host's journal must agree with them.
+ * Facts about a request that the judge finds out without the host. The causes in the host's journal must agree with
+ * them.
  */
 export interface Facts {
   report: (rule: string, detail: string) => void
@@ -132,7 +133,8 @@ export class Journal {
         break
       case "force":
       case "pressure":
-        // Until the next usage, the host does not know that OpenCode has pruned outputs (-seed 1000133).
+        // Until the provider next reports usage, the host does not know that OpenCode has pruned outputs (-seed
+        // 1000133).
         if (happened.refused || happened.pruned) break
         if (last && expected !== undefined && expected < 0.3 * window) report("false-pressure", `pass ${pass} busts for ${bustCause} and believes in ${size} tokens, where ${expected} are to be sent in a window of ${window}`)
         break
@@ -154,10 +156,10 @@ export class Journal {
 
   /**
    * A pass busts for rent when the rent reaches the lowest price that the bust has had since the last lump
-   * (docs/decisions.md). The journal contains only the price at the time of the bust. It is higher, because content is
-   * cheap to remove at first, when it is near the end of the prompt. In all sessions so far, it was at most five times
-   * the rent (-seed 4040427 in Pi). It also includes new content of this request, which costs the same without a bust
-   * (-seed 4030214 in Pi).
+   * (docs/decisions.md). The journal contains only the price at the time of the bust. This price is higher, because
+   * content is cheap to remove at first, when it is near the end of the prompt. In all sessions so far, the price in
+   * the journal was at most five times the rent (-seed 4040427 in Pi). The price also includes new content of this
+   * request, which costs the same without a bust (-seed 4030214 in Pi).
    *
    * The prompt must become shorter. Two successive passes may both bust for rent only if the second shows a new summary
    * and the first did not, because the messages that a summary could replace have a separate rent
@@ -177,12 +179,13 @@ export class Journal {
 
 /** Checks the host's estimate of the prompt's size against the real size. */
 export function checkSize(pass: Pass, { expected, headless, copied, returned, tokens }: Sizes, { report, happened, window }: Pick<Facts, "report" | "happened" | "window">): void {
-  // Until the next usage, the host does not know that OpenCode has pruned outputs (-seed 700222).
+  // Until the provider next reports usage, the host does not know that OpenCode has pruned outputs (-seed 700222).
   if (pass.size === 0 || happened.refused || happened.pruned) return
-  // A steady pass changes nothing, so its estimate must be near the size that was sent (tokens). Two kinds of busting
-  // passes may also estimate the sent size. One is the first pass of a fork: its estimate already includes the edits of
-  // the original session. After the loss of the database, the first pass of any session may do the same (-seed 700231).
-  // The other is a pass in which messages come back, with their branch or because a summary was removed.
+  // A steady pass changes nothing, so its estimate must be near `tokens`, the size that was sent. The estimate of a
+  // busting pass is the size before its changes. But two kinds of busting passes may also estimate the size that was
+  // sent. One is the first pass of a fork, because its estimate already includes the edits of the original session.
+  // After the loss of the database, the first pass of any session may do the same (-seed 700231). The other kind is a
+  // pass in which messages come back, with their branch or because a summary was removed.
   const returns = pass.bustCause === "head-reverted" || pass.bustCause === "transcript-changed" || pass.verdict === "hard"
   const reals = pass.verdict === "steady" ? [tokens] : pass.pass === 1 || returns ? [expected, headless, tokens, ...returned] : [expected, copied, ...returned]
   const isNear = (real: number) => {

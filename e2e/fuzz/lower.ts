@@ -89,7 +89,8 @@ function blocksOf(part: EntryPart, { role }: Entry, model: Model): (Partial<Bloc
     case "reasoning": {
       const signature = signatureOf(part)
       if (signature || model.family === "compatible") return [{ kind: "thinking", text: part.text!, signature }]
-      // Claude refuses thinking without a proof. So OpenCode sends it as a text to Claude, and not at all to OpenAI.
+      // This thinking has no proof. Claude would refuse it, so OpenCode sends it to Claude as a text. To OpenAI,
+      // OpenCode does not send it at all.
       return model.family === "anthropic" && part.text!.trim() ? [{ kind: "text", text: part.text! }] : []
     }
     case "tool-call":

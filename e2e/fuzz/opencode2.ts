@@ -210,7 +210,7 @@ export class OpenCode2 {
     else this.emit("session.step.ended", { ...data, finish: finish ?? "stop", tokens: tokens! }, time.completed)
   }
 
-  /** Plays that OpenCode asks the model for the same answer again. The new attempt starts without content. */
+  /** Simulates a retry: OpenCode asks the model for the same answer again. The new attempt starts without content. */
   again(row: Row): void {
     this.waiting = row
   }

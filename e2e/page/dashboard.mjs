@@ -193,8 +193,8 @@ try {
   await page.goto("about:blank")
   await page.goto(url) // a second time
   await page.getByText("46% of 200k").waitFor()
-  // Two requests had to be refused: the edit and the token. The browser logs them too, so the script removes them from
-  // the problems.
+  // The server had to refuse some requests with the status 422, for example the empty text of a memory. The browser
+  // logs each refusal as an error, so the script removes these errors from the problems.
   problems.splice(0, problems.length, ...problems.filter((p) => !p.includes("422")))
   const stranger = await (await browser.newContext()).newPage()
   await stranger.goto(url)

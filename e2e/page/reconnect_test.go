@@ -49,7 +49,8 @@ func TestDashboardConnectsAgain(t *testing.T) {
 	storetest.Must(t, cmd.Wait())
 }
 
-// A wire forwards the browser's connections to one dashboard. If the dashboard is exchanged, the connections break.
+// A wire is a proxy between the browser and one dashboard. When the test exchanges the dashboard, the browser's
+// connections break.
 type wire struct {
 	t        *testing.T
 	listener net.Listener

@@ -127,8 +127,8 @@ func (d *director) forkAt(prompt string) {
 	d.fail(err)
 }
 
-// finish stores the number of messages. If a drop was refused, the script has a mistake, and finish returns an error:
-// the trace would contain less than intended.
+// finish stores the number of messages. If a drop was refused, it returns an error, because the script has a mistake,
+// and the trace would contain less than intended.
 func (d *director) finish() error {
 	n, err := d.countMessages(d.ctx, d.session)
 	d.messages = n

@@ -262,7 +262,7 @@ func (d *director) piCompaction(p *agent.Pi) {
 	d.turn("And sum up.", append(d.reads(2), mockllm.Say("That was it."))...)
 }
 
-// under makes the provider report, for these steps, that the prompt fills this percentage of the window.
+// `under` makes the provider report, for these steps, that the prompt fills this percentage of the window.
 func under(percent int, steps ...mockllm.Step) []mockllm.Step {
 	prompt := opencodetest.DefaultLimits.Context * percent / 100
 	for i := range steps {

@@ -31,8 +31,8 @@ type world struct {
 	root    string
 	user    *stage.User
 	mock    *mockllm.Server
-	// came is closed when the newer host serves. If it is nil, no session waits for the newer host. Only one session
-	// can wait at a time, because the mock answers one request at a time.
+	// came is closed when the newer host begins to serve. It is nil if no session waits for the newer host. Only one
+	// session can wait at a time, because the mock answers one request at a time.
 	came chan struct{}
 }
 

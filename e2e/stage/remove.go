@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// RemoveAll tries for ten seconds. A process that OpenCode has started, for example git, may still create files.
+// RemoveAll tries for ten seconds to remove a directory, because a process that OpenCode has started, for example git,
+// may still create files in it.
 func RemoveAll(dir string) error {
 	err := os.RemoveAll(dir)
 	for range 500 {

@@ -85,8 +85,8 @@ func TestWrongNamesAreFound(t *testing.T) {
 	}
 }
 
-// missing returns the names in a document that do not exist. It also counts how many names the document contains, and
-// adds this to *names.
+// `missing` returns the names in a document that do not exist. It also counts all names in the document, and adds their
+// number to *names.
 func (s *sources) missing(document string, names *int) []string {
 	var found []string
 	complain := func(isThere bool, name, kind string) {

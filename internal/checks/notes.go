@@ -18,17 +18,17 @@ import (
 )
 
 const (
-	// maxNotes is more than the 200 waiting notes that a project may have, because a project that was joined from two
-	// may have more.
+	// A project may have 200 waiting notes. The limit is higher, because a project that was joined from two may have
+	// the notes of both.
 	maxNotes = 400
 	// maxMerges bounds how many branches one test checks, because each branch needs several runs of git.
 	maxMerges = 20
 	maxRuns   = 200
 )
 
-// noteWaiting tests the project's notes soon after a pass. If a note waits for the merge of a branch, the host must see
-// the branch's commit before the merge. A replay has no index and tests nothing, because today's files differ from the
-// files of the recorded session.
+// noteWaiting tests the project's notes soon after a pass. This cannot wait: if a note waits for the merge of a branch,
+// the host must see the branch's newest commit before the merge. A replay has no index and tests nothing, because
+// today's files differ from the files of the recorded session.
 func (t *Tester) noteWaiting(s *session.Session) {
 	directory, project := s.Row.Directory, s.Row.Project
 	if t.IndexDir == "" || project == "" || !t.begin(directory) {
@@ -128,8 +128,8 @@ func (t *Tester) due(waiting []memories.Waiting) (due []memories.Waiting) {
 	return due
 }
 
-// errLater means that this test has run git often enough, and leaves this note for the next test. The next test starts
-// with it, so every note is tested in the end.
+// errLater means that git has run often enough, so this note is left for the next run of TestNotes. That run begins
+// with this note, so every note is tested in the end.
 var errLater = errors.New("git has run often enough")
 
 func (t *Tester) forget(w memories.Waiting) {
@@ -153,9 +153,9 @@ func (s *site) close() {
 	}
 }
 
-// test checks the condition of a note. If the condition holds, test returns the reason. If the note waits for a merge,
-// test also returns the newest commit of the branch, which the next test needs. If the host cannot check the condition,
-// test returns an error.
+// `test` checks the condition of a note. If the condition holds, it returns the reason. If the note waits for a merge,
+// it also returns the newest commit of the branch, which the host needs when it checks the note again. If the host
+// cannot check the condition, `test` returns an error.
 func (s *site) test(ctx context.Context, c chronicle.Condition, w memories.Waiting) (reason, seen string, err error) {
 	switch c.Kind {
 	case chronicle.ForFile, chronicle.ForNoFile:

@@ -84,13 +84,13 @@ func (l *loader) expandHome(path string) string {
 	return path
 }
 
-// without removes a file from the project's candidates. A session may run in the user's own configuration directory.
-// The user's file then looks like a file of the project, too, but must not be read twice.
+// `without` returns the candidates for the project's file except `file`. A session may run in the user's own
+// configuration directory. Then the user's file looks like a file of the project, too, but must not be read twice.
 func without(file string, candidates []string) []string {
 	return slices.DeleteFunc(candidates, func(candidate string) bool { return candidate == file })
 }
 
-// read uses the first candidate that exists. If this file does not parse, read warns and returns an empty level. It
+// `read` uses the first candidate that exists. If this file does not parse, `read` warns and returns an empty level. It
 // does not try the other candidates, because the user meant this file. project is the project's directory, or "" for
 // the user's own files.
 func (l *loader) read(project string, candidates []string) level {

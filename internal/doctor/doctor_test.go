@@ -36,7 +36,7 @@ func examine(t *testing.T, o Options) []Finding {
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// well returns a healthy machine with a running host and a stored session.
+// `well` returns the options for a healthy machine with a running host and a stored session.
 func well(t *testing.T) Options {
 	t.Helper()
 	home, err := os.MkdirTemp("", "mch") // the test's own directory may be too long for the path of a socket
@@ -688,7 +688,7 @@ func TestPluginOfOpenCode2(t *testing.T) {
 	}
 }
 
-// pi returns a healthy machine on which both harnesses are used.
+// `pi` returns the options for a healthy machine on which both harnesses are used.
 func pi(t *testing.T) (Options, *Harness) {
 	t.Helper()
 	o := well(t)

@@ -111,8 +111,9 @@ func TestBugA11MidnightLeavesThePromptAlone(t *testing.T) {
 	}
 }
 
-// A12: after a hard pass, nothing is cached, so the next request may send the new date. If the host restarts before
-// that request, a later request may send the new date instead.
+// A12: the system prompt keeps its old date while the prefix is cached. After a hard pass, nothing is cached, so the
+// next request may send the new date. The host may restart before that request. Then a later request may send the new
+// date instead.
 func TestBugA12DateWaitsForItsRequest(t *testing.T) {
 	for _, isSent := range []bool{true, false} {
 		h := turn(t)

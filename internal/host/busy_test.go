@@ -241,8 +241,8 @@ func TestThinkingOfAnUnstoredFirstPassIsRemoved(t *testing.T) {
 	h.wantThinking("after the host's", "a2")
 }
 
-// D6: after a pass during a lock, the host is killed, and its new units are lost. A queued drop of a lost unit must
-// not remove the next unit with the same tag.
+// D6: a pass runs while the database is locked. Then the host is killed, and the pass's new units are lost. A queued
+// drop of a lost unit must not remove the next unit with the same tag.
 func TestDropOfALostUnitNeverTakesAnother(t *testing.T) {
 	h := turn(t) // tags 1 to 4
 	unlock := h.lockDatabase()
@@ -299,7 +299,8 @@ func TestDropIsRefusedWhileTheDatabaseIsBusy(t *testing.T) {
 	}
 }
 
-// D6: a pass during a lock shows new tags to the model. No other unit may get them, even after a kill or a revert.
+// D6: a pass runs while the database is locked, and shows new tags to the model. No other unit may get these tags, even
+// after a kill of the host or a revert.
 func TestTagOfABusyPassIsNeverGivenAgain(t *testing.T) {
 	for _, killedWhileLocked := range []bool{true, false} {
 		h := turn(t) // tags 1 to 4

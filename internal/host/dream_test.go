@@ -192,8 +192,8 @@ func TestDreamAsksNothing(t *testing.T) {
 	}
 }
 
-// The host first tests the checks of the memories, and only then asks the model. A memory whose file has moved is
-// corrected, and a memory whose file is gone is archived. One undo takes all changes back.
+// The host first tests the checks of the memories by itself, and only then asks the model. The model corrects a memory
+// whose file has moved, and archives a memory whose file is gone. One undo takes back all these changes.
 func TestDreamVerifiesMemories(t *testing.T) {
 	asked := 0
 	h := dreaming(t, func(*harness) (string, error) {
@@ -605,7 +605,7 @@ func TestDreamIsSeenAndCancelled(t *testing.T) {
 	}
 }
 
-// at returns a time in the machine's time zone, because schedules use this zone.
+// `at` returns a time in the machine's time zone, because schedules use this zone.
 func at(days, hour, minute int) time.Time {
 	return time.Date(2026, 11, 16+days, hour, minute, 0, 0, time.Local)
 }

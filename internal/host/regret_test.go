@@ -28,8 +28,8 @@ func (h *harness) reads(id, file, output string) {
 	h.calls(id, "read", fmt.Sprintf(`{"filePath":%q}`, file), output)
 }
 
-// In call-1, the model reads x.go. After many other files, it drops the result, and the newest pass busts for the
-// drop.
+// dropsReading plays a turn in which the model reads x.go with call-1, and then many other files. The model then asks
+// to drop the result of call-1, and the newest pass busts and applies this drop.
 func (h *harness) dropsReading() {
 	h.t.Helper()
 	h.user("u1", "find it")

@@ -47,8 +47,8 @@ func (h *harness) bustFor(cause pipeline.Cause) (pass int, price schema.BustPric
 	return 0, price
 }
 
-// The host delays queued drops until their content has cost enough rent. Enough is the price that a bust had when the
-// model asked for the drops. If the host restarts, the sum must neither lose a pass nor count a pass twice.
+// The host delays queued drops until their content has cost as much rent as a bust would have cost when the model asked
+// for the drops. A restart of the host must neither lose a pass from the rent nor count a pass twice.
 func TestDropsAreMadeForRent(t *testing.T) {
 	for name, restarts := range map[string]bool{"one host": false, "a restarted host": true} {
 		t.Run(name, func(t *testing.T) {
@@ -65,8 +65,9 @@ func TestDropsAreMadeForRent(t *testing.T) {
 			if pass == 0 {
 				t.Fatal("nothing was removed for rent")
 			}
-			// The 11 dropped outputs have about 12,000 tokens. About as many tokens, or more, come after them, and have
-			// to be written again. Writing a token again costs 11.5 times as much as reading it.
+			// The 11 dropped outputs have about 12,000 tokens. At least about as many tokens come after them, and the
+			// provider has to write these again. Writing a token costs 12.5 times as much as reading it, so each of
+			// them adds 11.5 times the price of a read.
 			if price.Cost != int(11.5*float64(price.Resent)) || price.Removed < 9_000 || price.Removed > 15_000 {
 				t.Errorf("the price: %+v", price)
 			}
@@ -75,7 +76,7 @@ func TestDropsAreMadeForRent(t *testing.T) {
 				t.Errorf("%d requests have carried %d tokens, and the meter shows %d", carried, price.Removed, price.Rent)
 			}
 			// Since the model asked for the drops, each request has added an output as large as one of the 11 dropped
-			// outputs.
+			// outputs. A bust at the time of the drops would not have had to write these outputs again.
 			if atOnce := price.Cost - carried*price.Removed/11*23/2; price.Rent < atOnce-price.Removed || price.Rent > atOnce+2*price.Removed {
 				t.Errorf("the meter shows %d, and at once the price would have been %d", price.Rent, atOnce)
 			}

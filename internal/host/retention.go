@@ -40,8 +40,8 @@ func (s *Standby) KeepTidy(ctx context.Context) {
 
 func (s *Standby) tidy(ctx context.Context) error {
 	var expired []store.Key
-	// before returns the time before which unused data has expired. It counts back from the time of an earlier tidy
-	// (agreed), because the present reading of the clock may be wrong (see retention.Tidied).
+	// `before` returns the time before which unused data has expired. It counts back from `agreed`, the time of an
+	// earlier tidy, because the clock may be wrong now (see retention.Tidied).
 	var before func(kept time.Duration) int64
 	err := s.tidyStep(ctx, func(h *Host) error {
 		agreed, err := retention.Tidied(ctx, h.Store, h.Clock.Now())

@@ -135,7 +135,8 @@ func TestDamageIsToldOnce(t *testing.T) {
 	}
 }
 
-// The pass that finds the damage runs again with a new database, and the user gets one notice.
+// A pass finds that the open database is damaged. The host must run this pass again with a new database, and the user
+// must get one notice.
 func TestDamageOfTheOpenDatabaseIsRepairedByThePassThatFindsIt(t *testing.T) {
 	for name, canShow := range map[string]bool{"told at once": true, "told with the next initialize": false} {
 		t.Run(name, func(t *testing.T) {
@@ -149,7 +150,8 @@ func TestDamageOfTheOpenDatabaseIsRepairedByThePassThatFindsIt(t *testing.T) {
 			if err := transformOne(t, s, c); err != nil {
 				t.Fatal(err)
 			}
-			// The store has the file open, so the damage is written in place.
+			// The store has the file open, so the test overwrites the file in place. A new file would leave the open
+			// one undamaged.
 			for _, file := range []string{file.PathIn(dir), file.PathIn(dir) + "-wal"} {
 				if err := os.WriteFile(file, bytes.Repeat([]byte("not a database "), 5000), 0o600); err != nil {
 					t.Fatal(err)

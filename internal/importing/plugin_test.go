@@ -102,8 +102,8 @@ func (m *machine) rows(dir string) []string {
 	return all
 }
 
-// fill writes rows that the import must take. For each reason to leave out a row, it also writes one row with this
-// problem.
+// fill writes rows that the import must take. It also writes one row for each reason for which the import must leave
+// out a row.
 func (m *machine) fill() {
 	gone := filepath.Join(m.home, "gone")
 	p := m.plugin

@@ -26,7 +26,7 @@ type Keeper struct {
 	// isRunning means that a worker reads the waiting sessions.
 	waiting   map[store.Key]place
 	isRunning bool
-	// told is the last problem that was logged. The keeper logs it only once, not after each pass.
+	// told is the last problem that was logged. The keeper logs the same problem only once, not after each pass.
 	told        string
 	isEmbedding bool
 }
@@ -48,16 +48,16 @@ type Options struct {
 	After time.Duration
 }
 
-// afterPass delays the worker after a pass, for two reasons. Directly after a pass, the harness needs the processor.
-// And a later read finds the messages of several passes at once.
+// afterPass delays the worker after a pass. Directly after a pass, the harness needs the processor. A later read also
+// finds the messages of several passes at once.
 const afterPass = 2 * time.Second
 
 // The worker pauses KeepShare times as long as it works, so it uses only about a twentieth of the time. The indexer
 // makes such pauses after each transaction. When a session is done, the keeper adds the rest of the pause.
 const KeepShare = 20
 
-// pauseAfter returns how long the worker still has to pause after a session. took is the time for the session,
-// including the pauses of the indexer, and rested is the sum of these pauses.
+// pauseAfter returns how long the worker still has to pause after a session. `took` is the time that the session took,
+// including the pauses of the indexer, and `rested` is the sum of these pauses.
 func pauseAfter(took, rested time.Duration) time.Duration {
 	return KeepShare*(took-rested) - rested
 }

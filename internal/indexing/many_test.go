@@ -58,7 +58,8 @@ func fill(t *testing.T, home string) {
 	}
 }
 
-// Runs may be interrupted at any point. After a complete run, the index must be as without interruptions.
+// A run of the indexer may be interrupted at any point. After the next complete run, the index must contain the same
+// chunks as without the interruptions.
 func TestInterruptedIndexingChangesNothingInTheEnd(t *testing.T) {
 	whole := newWorld(t)
 	fill(t, whole.home)

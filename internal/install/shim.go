@@ -177,8 +177,8 @@ func (p Place) loaderAt(path string) string {
 	return filepath.Join(dir, bundleName)
 }
 
-// shimToRemove returns the files that an uninstallation deletes. If another installation of the same harness still uses
-// the shim, these are none. The installations of all harnesses share the copy of the program, so only the last one
+// shimToRemove returns the files that an uninstallation deletes. It returns none if another installation of the same
+// harness still uses the shim. The installations of all harnesses share the copy of the program, so only the last one
 // deletes the copy.
 func (p Place) shimToRemove(plan *Plan) ([]string, error) {
 	dir := filepath.Dir(plan.vault.record)
@@ -217,9 +217,9 @@ func removeOwn(files []string) error {
 // The caches of npx and `go run` may be deleted at any time.
 var inCache = regexp.MustCompile(`/_npx/|/go-build[^/]*/`)
 
-// UseHost chooses the program that the shim starts. invoked is the path by which the program was started, and may be a
-// link. If it leads to executable, UseHost chooses invoked, because a link stays valid after an update. But if
-// executable is in a cache, UseHost chooses a copy in the data directory.
+// UseHost chooses the program that the shim starts. `invoked` is the path by which this program was started, and may be
+// a link. If the link leads to `executable`, UseHost chooses `invoked`, because a link stays valid after an update. But
+// if `executable` is in a cache, UseHost chooses a copy in the data directory.
 func (s *Shim) UseHost(p Place, executable, invoked string) (err error) {
 	if inCache.MatchString(filepath.ToSlash(executable)) {
 		s.Host = p.programCopy()

@@ -122,7 +122,8 @@ func (p *Plan) ownsSettings() bool {
 	return p.place().wrote(p.record.Settings, p.record.SettingsHash)
 }
 
-// ownLoaders leaves out a file that has changed since the installation.
+// ownLoaders returns the loaders that an installation wrote and that nobody has changed since. Only these may be
+// replaced or deleted.
 func (r *record) ownLoaders(p Place) (files []string) {
 	if p.wrote(r.Loader, r.LoaderHash) {
 		files = append(files, r.Loader)

@@ -8,8 +8,9 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// If no float64 can hold a number, such as 1e400, the decoder would refuse the whole file. BoundNumbers replaces the
-// number with the largest float64, so that only its key gets a warning.
+// BoundNumbers replaces each number that no float64 can hold, such as 1e400, with the largest float64 of the same sign.
+// The decoder would refuse the whole file because of such a number. With the replacement, only the number's key gets a
+// warning.
 func BoundNumbers(document *hujson.Value) {
 	for v := range document.All() {
 		literal, ok := v.Value.(hujson.Literal)

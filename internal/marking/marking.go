@@ -103,10 +103,10 @@ func (k *Keeper) Why() string {
 }
 
 type markerTask struct {
-	// to is the message after which the task sets the marker. If to is zero, the task removes the marker.
+	// `to` is the message after which the task sets the marker. If `to` is zero, the task removes the marker.
 	to chronicle.Place
-	// done is the text of the pending marker that the task clears, because the task sets this marker or because nobody
-	// needs it.
+	// `done` is the text of the pending marker that the task clears. This marker is done because the task sets it, or
+	// because nobody needs it.
 	done string
 	// isPointless means that the task clears the pending marker, and does not change the applied one.
 	isPointless bool
@@ -116,7 +116,7 @@ type markerMoment struct {
 	isOn, isBust bool
 	head         frozen.Head
 	compartments []chronicle.Compartment
-	// found is the boundary with which the harness's array begins, or "" if the array has no marker.
+	// `found` is the boundary with which the harness's array begins, or "" if the array has no marker.
 	found string
 }
 

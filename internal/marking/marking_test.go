@@ -92,8 +92,8 @@ func TestFirstPinned(t *testing.T) {
 	}
 }
 
-// A marker hides all messages before it. So compartments and the head must cover these messages, and the head must
-// not pin one of them. If the last compartment ends before the marker, the marker must be removed.
+// A marker hides all messages before it. So compartments and the head must cover these messages, and the head must not
+// pin any of them. If the last compartment ends before the marker, the marker must be removed.
 func TestMarkerNeverHidesUncoveredMessages(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		now := markerMoment{isOn: rapid.Bool().Draw(rt, "on"), isBust: rapid.Bool().Draw(rt, "bust")}

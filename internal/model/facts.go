@@ -13,7 +13,8 @@ import (
 // A catalogue's price is for TokensPerPrice tokens.
 const TokensPerPrice = 1_000_000
 
-// Facts describes a model for the status. The store knows them even if no harness is connected.
+// Facts describes a model for the status. The facts are in the store, so they are known even if no harness is
+// connected.
 type Facts struct {
 	Row models.LimitsRow
 	// Price is in dollars per million tokens. If IsPriced is false, the catalogue has no prices, and only the ratios

@@ -31,8 +31,9 @@ func Head(ctx context.Context, directory string) (string, error) {
 	return head, err
 }
 
-// After maxMessage bytes, a commit message is cut, because the rest is most likely data. recordEnd is the only
-// byte that a message cannot contain. With another byte, a message could contain a forged next commit.
+// A commit message is cut after maxMessage bytes, because the rest is most likely data. recordEnd separates the commits
+// in git's output. It is the only byte that a message cannot contain. With another separator, a message could forge a
+// next commit.
 const (
 	maxMessage = 64 << 10
 	fieldEnd   = "\x1f"

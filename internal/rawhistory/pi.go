@@ -46,8 +46,8 @@ func readSessionFile(ctx context.Context, file io.ReaderAt, size int64, s Sessio
 	return Deliver(ctx, transcript.WithTyped(transcript.Pi{}, s.Typed), entries, s.Anchors, start, end, func(i int) (json.Value, error) { return f.step(steps[i], edits) }, yield)
 }
 
-// branch returns the branch that ends with the leaf, the newest readable entry. If a parent is missing, the
-// branch begins with its child.
+// branch returns the indexes of the entries on the path from the root to the leaf, oldest first. The leaf is the newest
+// readable entry. If an entry's parent is missing, the path begins with that entry.
 func (f *piFile) branch() (path []int) {
 	leaf := len(f.entries) - 1
 	for leaf >= 0 && f.entries[leaf].kind == piBroken {
@@ -70,16 +70,18 @@ func (f *piFile) edits(branch []int) map[int]int {
 	return newest
 }
 
-// A piStep is an answer and the tool results that directly follow it. The shim joins them, too.
+// A piStep is one message as the Pi shim sends it. The step of an answer includes the tool results that directly follow
+// the answer.
 type piStep struct {
 	key string // empty if the message is unreadable
-	// message is the index of the answer's entry, and results are the indexes of the results' entries.
+	// message is the index of the message's entry, and results are the indexes of the entries with its tool results.
 	message int
 	results []int
 }
 
-// join works like the function join in adapters/pi-shim/src/steps.ts. If tool results follow an unreadable
-// line, the line may have been their answer, so they belong to its step.
+// join turns the entries of a branch into steps, like the shim's function join (adapters/pi-shim/src/steps.ts). If tool
+// results follow an unreadable line, that line may have been the answer with their calls, so join puts them into its
+// step.
 func (f *piFile) join(branch []int, edits map[int]int) (steps []piStep) {
 	seen := map[string]int{}
 	takesResults := false

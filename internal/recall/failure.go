@@ -150,7 +150,8 @@ func (f *failure) isSame(h *index.Hit) bool {
 // After a remedy, an error did not occur again.
 type remedy struct {
 	hit *index.Hit
-	// sentence is the agent's explanation, command is what the agent ran, and file is what it changed.
+	// `sentence` is the agent's explanation, `command` is the command that the agent ran, and `file` is the file that
+	// it changed.
 	sentence, command, file string
 }
 

@@ -19,14 +19,15 @@ const (
 // An alone is a session as its harness would send it without magicctx, with the harness's own compaction.
 type alone struct {
 	of transcript.CompactionVocabulary
-	// The summary of the newest compaction replaces the first messages. from is the number of these messages.
+	// The summary of the newest compaction replaces the first messages. `from` is the number of these messages.
 	compactions, from int
 	biller            *biller
 }
 
-// request returns the usage of a request in a session that only the harness compacts. If the prompt does not fit, the
-// harness compacts it, and compaction is the usage of this compaction. Otherwise, compaction is zero. plain is the
-// usage without any compaction. unseen is the number of tokens in each prompt that the trace does not show.
+// request returns the usage of a request in a session that only the harness compacts. plain is the usage without any
+// compaction. If the prompt does not fit into the window, the harness first asks for a summary, and compaction is the
+// usage of this question. Otherwise, compaction is zero. unseen is the number of tokens in each prompt that the trace
+// does not show.
 func (a *alone) request(at int64, model string, r route.Route, p prompt, plain promptcache.Tokens, window, unseen int) (usage, compaction promptcache.Tokens) {
 	if a.from >= len(p.messages) {
 		a.compactions, a.from, a.biller = 0, 0, nil // the harness has taken back the messages and their summary

@@ -22,7 +22,7 @@ const historyTrace = "history.jsonl.gz"
 
 type recordedRun struct {
 	title string
-	// asked is the number of passes before the question. before is the number of passes before the answer.
+	// `asked` is the number of passes before the question. `before` is the number of passes before the answer.
 	before, asked int
 }
 
@@ -106,7 +106,7 @@ func wiresOf(t *testing.T, steps []step) (all []string) {
 }
 
 // checkPublishes checks the publication of each recorded run. The first pass after the recorded answer must already see
-// it, and it must cover the messages in the question.
+// the publication, and its compartments must cover the messages in the question.
 func checkPublishes(t *testing.T, s Summary, runs []recordedRun) {
 	t.Helper()
 	if len(s.Publishes) != len(runs) {
@@ -180,8 +180,8 @@ func TestSameTraceGivesTheSameReport(t *testing.T) {
 	}
 }
 
-// A wrap-up is a command, so its questions to the historian do not come from a pass. The prompts contain
-// characters that JSON has to escape.
+// A wrap-up is a command, so its questions to the historian do not come from a pass. The replay must find their
+// recorded answers, too, although the prompts contain characters that JSON has to escape.
 func TestReplayPlaysAWrapUp(t *testing.T) {
 	w := newWorldWith(t, func(p schema.AgentRunParams) schema.AgentRunResult {
 		text := historiantest.Output(historiantest.Compartment(historiantest.RangeOf(p.Prompt), "The user wrote <odd> text"))
@@ -487,9 +487,9 @@ func TestCassetteWaitsForTheHost(t *testing.T) {
 	}
 }
 
-// The recorded host withdrew a run for one of two reasons: a pass or a command ended the run, or the run took too long.
-// The replay repeats the passes and commands, so they end the run again. If none of them does, the replay reaches the
-// recorded answer, and the reason must have been a timeout.
+// The recorded host withdraws a run if a pass or a command ends it, or if it takes too long. In the first case, the
+// replay repeats the pass or command, which ends the run again. So if the replay reaches the recorded answer of a
+// withdrawn run, the reason must have been a timeout.
 func TestWithdrawnRunHasTimedOut(t *testing.T) {
 	for result, want := range map[string]string{`{"answers":[],"failure":{"reason":"aborted"}}`: "timeout", `{"answers":[]}`: ""} {
 		tr := &trace{cassette: newCassette()}

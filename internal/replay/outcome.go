@@ -9,8 +9,8 @@ type Outcome struct {
 	Removed int `json:"removedTokens"`
 	// Cost is the price of the resent tokens, minus the price of reading them from the cache. Gain is what it would
 	// have cost to send the removed tokens with the bust's request and with all later requests. Both are relative to
-	// the unmodified session. So the sum of Gain minus Cost over all busts is about the difference between the two
-	// bills.
+	// the unmodified session. So the sum of Gain minus Cost over all busts is about the difference between the bill of
+	// the unmodified session and the bill with magicctx.
 	Cost float64 `json:"cost"`
 	Gain float64 `json:"gain"`
 	// PaidOffAt is the pass at which Gain reaches Cost, or 0.
@@ -46,8 +46,8 @@ func followBusts(session []*Pass, unseen int, all map[*Pass]Outcome) {
 			o := bustBetween(session[i-1], p)
 			all[p], removed = o, removed+o.Removed
 		}
-		// The harness itself may remove content that a bust has already removed, for example in a revert. Then all
-		// busts together shorten the prompt by less than the sum of what each of them removed.
+		// The harness itself may remove content that a bust has already removed, for example in a revert. The busts
+		// then no longer save that content, so only a share of the removed tokens still counts.
 		share := 1.0
 		if missing := max(0, p.Raw.Prompt()-p.Tokens.Prompt()); removed > missing {
 			share = float64(missing) / float64(removed)
@@ -67,9 +67,9 @@ func followBusts(session []*Pass, unseen int, all map[*Pass]Outcome) {
 	}
 }
 
-// bustBetween computes the outcome of a bust from its request and the request before. The prompt of the unmodified
-// session grows by exactly the tokens that are new at this pass. If its prefix is cached, the unmodified session
-// reads all its other tokens from the cache.
+// bustBetween computes the outcome of a bust from the bust's request and the request before it. The prompt of the
+// unmodified session grows by exactly the tokens that are new at this pass. If its prefix is cached, the unmodified
+// session reads all its other tokens from the cache. So every other token that is written again is a cost of the bust.
 func bustBetween(before, bust *Pass) Outcome {
 	grown := bust.Raw.Prompt() - before.Raw.Prompt()
 	o := Outcome{

@@ -14,7 +14,7 @@ var remedy = fmt.Sprintf("give a file that was recorded after %s trace on", prog
 // ErrNoRequest means that a trace holds no request to a model.
 var ErrNoRequest = errors.New("the trace holds no request of a shim; " + remedy)
 
-// text tells the user why a file cannot be replayed. cause is the decoder's error.
+// An unreadableError says why a file cannot be replayed. `text` is for the user, and `cause` is the decoder's error.
 type unreadableError struct {
 	text  string
 	cause error

@@ -46,8 +46,8 @@ type Hit struct {
 // ErrNoWords means that the query has no word to look for.
 var ErrNoWords = errors.New("the query has no words")
 
-// These limits keep a search fast. To rank a candidate takes some microseconds. To read a row of a frequent term takes
-// a fraction of a microsecond, but such a term has very many rows.
+// These limits keep a search fast. Ranking a candidate takes some microseconds. Reading a row of a term takes only a
+// fraction of a microsecond, but a frequent term has very many rows.
 const (
 	maxTerms = 16 // of a query; longer queries keep their rarest terms
 	// A search tries several expressions, one after the other. Each finds at most maxCandidates chunks. When `enough`
@@ -202,7 +202,8 @@ func (s *search) addVariant(t *term, text string, share float64, most int) error
 	return nil
 }
 
-// all returns how many chunks contain the term or one of its variants. A chunk with two of them counts twice.
+// `all` returns how many chunks contain the term or one of its variants. A chunk that contains two of them counts
+// twice.
 func (t *term) all() int {
 	n := t.chunks
 	for _, o := range t.others {

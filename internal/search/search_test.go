@@ -155,7 +155,8 @@ func TestOtherProjectsAreNotShown(t *testing.T) {
 	}
 }
 
-// Bug K1: in a session without a summary, a search found the messages of its own prompt.
+// Bug K1: in a session without a summary, a search found messages of the model's own prompt, which the model sees
+// anyway.
 func TestBugK1MessagesInFrontOfTheModelAreNotFound(t *testing.T) {
 	x := newIndex(t)
 	add(t, x, ours, "zebra one", "zebra two", "zebra three")

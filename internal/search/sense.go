@@ -2,10 +2,10 @@ package search
 
 import "github.com/magicctx/magicctx-host/internal/search/words"
 
-// addSense raises the total of each candidate by a gain for its meaning. A short text says little, so the vectors of
-// the messages near it are added to its vector. A direction that all candidates have in common does not distinguish
-// them, so the mean direction is subtracted. If the best candidate already has most of the query's words, the gain is
-// small.
+// addSense raises the total of each candidate. The gain is greater if the candidate's meaning is nearer to the meaning
+// of the query. A short text says little about its meaning, so the vectors of the messages near it are added to its
+// vector. A direction that all candidates have in common does not distinguish them, so the mean direction is
+// subtracted. If the best candidate already has most of the query's words, the gain is small.
 func (s *search) addSense(all []scored) {
 	meaning := s.meaning.Unit()
 	if meaning == (words.Vector{}) {

@@ -52,8 +52,8 @@ func tokensBySource(s store.SessionReport, thinking int64) schema.TokensBySource
 // belong to the same content.
 func isSameContent(a, b int64) bool { return a <= 2*b && b <= 2*a }
 
-// scale changes parts from the total `sum` to the total `goal`. Because of rounding, a remainder may be left; the
-// largest part gets it.
+// scale scales the parts so that their total changes from `sum` to `goal`. Rounding may leave a remainder, which is
+// added to the largest part.
 func scale(parts []*int64, sum, goal int64) {
 	largest, left := parts[0], goal
 	for _, part := range parts {

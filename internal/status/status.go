@@ -28,11 +28,12 @@ type Statuses struct {
 	Options
 	savings savings
 	Titles  titles
-	// waiting are the sessions whose status is about to be sent.
+	// waiting contains the sessions whose status is about to be sent.
 	waiting sync.Map
 	// publishing is held while a status is read and sent, so that an older status never follows a newer one.
 	publishing sync.Mutex
-	// sent holds the times of the statuses sent in the last publishEvery. Only the holder of publishing may use it.
+	// sent contains the time at which a session's status was sent, for the statuses of the last publishEvery. Only the
+	// holder of publishing may use it.
 	sent map[store.Key]time.Time
 }
 

@@ -83,7 +83,7 @@ func historied(st schema.SessionStatus) *schema.StatusResult {
 	return all
 }
 
-// The host serves OpenCode and Pi, with the same session id in both.
+// `both` returns the status of a host that serves OpenCode and Pi, with the same session id in both.
 func both() *schema.StatusResult {
 	st := statusOf(3)
 	st.Sessions[1].Harness = schema.HarnessPi

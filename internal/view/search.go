@@ -55,7 +55,7 @@ func PrintFound(w io.Writer, all []Found, p Page) error {
 	return s.print(w)
 }
 
-// what describes the kind of a result, for example "agent" or "command, exit status 1".
+// `what` describes the kind of a result, for example "agent" or "command, exit status 1".
 func (f *Found) what() string {
 	switch {
 	case f.Kind == "text":

@@ -23,7 +23,8 @@ func Spent(s *schema.Saving) string {
 	return text + ", without answers"
 }
 
-// OfHistorian names the historian's part of a bill, "" if it has none.
+// OfHistorian returns the historian's part of a bill in brackets, for example " (of it $0.09 for the historian)". If
+// the historian has cost nothing, it returns "".
 func OfHistorian(cost float64) string {
 	if cost <= 0 {
 		return ""

@@ -113,7 +113,7 @@ func TestNextBust(t *testing.T) {
 }
 
 // Content that a summary has replaced counts as removed, but not as dropped. The bug: the text did not say which
-// messages are summarised, and said nothing of them when a piece was dropped.
+// messages are summarised. If a piece was dropped as well, the text did not mention the summaries at all.
 func TestDroppedNamesTheSummaries(t *testing.T) {
 	st := schema.SessionStatus{Units: 523, Tokens: schema.TokensBySource{Dropped: 4100}, Head: &schema.HeadStatus{}}
 	for _, want := range []string{"nothing of 523 pieces", "nothing of 523 pieces; messages 1-13 are summarised", "4.1k tokens, 3 of 523 pieces; messages 1-13 are summarised"} {

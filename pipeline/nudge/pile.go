@@ -20,8 +20,8 @@ type Unit struct {
 }
 
 // Measure returns the tool output that the model could drop. It leaves out units that are queued or kept. It also
-// leaves out the newest units, because the model cannot drop them yet (bug class B19 in docs/defects.md). protected is
-// the number of these units.
+// leaves out the newest units (`protected` is their number), because the model cannot drop them yet (bug class B19 in
+// docs/defects.md).
 func Measure(state *frozen.Overlay, protected int) Pile {
 	below := protectedFrom(state, protected)
 	var p Pile

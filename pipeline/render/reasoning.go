@@ -89,9 +89,9 @@ func (r *messageRenderer) removeUnbound() {
 	}
 }
 
-// If the host has removed the tool results between two answers, the provider may join the answers. The thinking of the
-// second answer would then come after a text, which the provider refuses. So removeFused removes this thinking. If the
-// provider joins the two answers even in the raw array, the thinking stays.
+// removeFused removes the thinking of an answer that the provider joins with the answer before it. This happens if the
+// host has removed the tool results between the two. The thinking would then come after a text, which the provider
+// refuses. If the provider joins the two answers even in the raw array, the thinking stays.
 func (r *messageRenderer) removeFused() {
 	continues, rawContinues := r.Fused, false
 	for start := 0; start < len(r.m.Parts); {
@@ -106,7 +106,8 @@ func (r *messageRenderer) removeFused() {
 			}
 			left, _ = r.answer(start, end)
 		}
-		// An answer that the provider does not see does not separate the answers around it.
+		// If the provider sees nothing of this answer, the next answer follows directly on the one before it. So
+		// `continues` and `rawContinues` keep their values.
 		if left != nothing {
 			continues = left == open
 		}
@@ -126,8 +127,8 @@ const (
 	closed                // the results of the answer's calls follow
 )
 
-// answer examines the answer with the parts from start up to end (exclusive). left says how it ends on the wire, and
-// raw how it ends in the raw array.
+// answer examines the answer that consists of the parts from start up to, but not including, end. `left` says how the
+// answer ends on the wire, and `raw` says how it ends in the raw array.
 func (r *messageRenderer) answer(start, end int) (left, raw ending) {
 	for i := start; i < end; i++ {
 		p := &r.m.Parts[i]

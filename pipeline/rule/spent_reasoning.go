@@ -2,9 +2,10 @@ package rule
 
 import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
-// SpentReasoning removes the reasoning of answers whose content was dropped, so that only placeholders are left. It is
-// for providers that require the reasoning of every answer that still has content (Message.LosesSpentThought). No other
-// rule removes the reasoning of such empty answers. In a session of many turns, it would fill the window.
+// SpentReasoning removes the reasoning of answers whose content was dropped, so that only placeholders are left. Some
+// providers require the reasoning of every answer that still has content (Message.LosesSpentThought). For these
+// providers, no other rule removes the reasoning of the empty answers, and in a session of many turns it would fill the
+// window.
 func SpentReasoning(v View, _ Knobs) []frozen.Edit {
 	drops := v.dropsUntilEnough()
 	for i := range v.Messages {

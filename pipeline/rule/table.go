@@ -58,16 +58,16 @@ const (
 //   - On a soft pass, Session.propose (pipeline/decide.go) adds nothing if the bust costs more than it saves. On any
 //     pass, the host refuses all edits if the pass breaks a rule of the provider or cannot be stored (Pass.run in
 //     internal/pass/pass.go).
-//   - Options.Patch (pipeline/render/message.go) shows a stored Drop of a call as a skeleton in two cases: steps are
-//     only removed whole (Profile.StepsLeaveWhole) and another call or a text of the message stays; or the message has
-//     to keep a call and all others were removed (Frame.KeepsCall). Otherwise, a dropped call is removed. Its whole
-//     answer is removed, too, if only blank text would be left, or if steps are only removed whole. If its message is no
-//     shell, a dropped text or file becomes the placeholder.
+//   - Options.Patch (pipeline/render/message.go) normally removes a call with a stored Drop. It shows the call as a
+//     skeleton instead if the message has to keep a call and all others were removed (Frame.KeepsCall). It also does so
+//     if steps are only removed whole (Profile.StepsLeaveWhole), and another call or a text of the message stays. If
+//     steps are only removed whole, or if only blank text would be left, it removes the whole answer with the call. A
+//     dropped text or file becomes the placeholder, unless its message is a shell.
 //
 // After some edits, the provider would refuse some of the thinking. No rule removes this thinking. Instead, each
-// rendering does (messageRenderer.reasoning and messageRenderer.contents in pipeline/render). It removes thinking
-// together with the last call of its message, after a message whose results were removed, and, if the model binds its
-// thinking, after any change before it (Session.holds).
+// rendering does (messageRenderer.reasoning and messageRenderer.contents in pipeline/render), in three cases: the last
+// call of the message is removed; the results of the message before it were removed; or the model binds its thinking,
+// and something before the thinking has changed (Session.holds).
 var Table = []Rule{
 	{queuedDrops, AnyBust, QueuedDrops},
 	{"stale ctx_reduce calls", AnyBust, StaleReduceCalls},

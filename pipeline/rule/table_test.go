@@ -16,8 +16,8 @@ func propose(v rule.View, table ...rule.Rule) rule.Proposal {
 	return rule.Propose(v, rule.Knobs{})
 }
 
-// drops returns a rule that drops the given tags. When a pass asks the rule, it appends its name and the need to
-// `asked`.
+// drops returns a rule that drops the given tags. Whenever a pass asks the rule, the rule appends its own name and the
+// number of tokens that the pass still needs to `asked`.
 func drops(name string, on rule.Occasion, asked *[]string, tags ...int) rule.Rule {
 	return rule.Rule{Name: name, On: on, Propose: func(v rule.View, _ rule.Knobs) []frozen.Edit {
 		*asked = append(*asked, fmt.Sprintf("%s for %d", name, v.Need))
@@ -95,7 +95,8 @@ func TestNothingIsFreedTwice(t *testing.T) {
 		edits("drops", frozen.Edit{Tag: 1, Kind: frozen.Drop}, frozen.Edit{Tag: 2, Kind: frozen.Drop}, frozen.Edit{Tag: 99, Kind: frozen.Drop}),
 		edits("late", frozen.Edit{Tag: 1, Kind: frozen.Clamp}, frozen.Edit{Tag: 2, Kind: frozen.Skeleton}, frozen.Edit{Tag: 3, Kind: frozen.Strip}),
 	)
-	// A skeleton of a call of 100 tokens keeps 8 for the placeholder. The drop then frees those 8.
+	// The call has 100 tokens. Its skeleton frees 92 of them, because the placeholder takes 8. The later drop frees
+	// these 8.
 	if got, want := fmt.Sprint(p.Edits), "[{1 skeleton} {1 drop} {2 drop} {3 strip}]"; got != want {
 		t.Errorf("edits %s, want %s", got, want)
 	}

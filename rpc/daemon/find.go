@@ -33,8 +33,9 @@ func LookDirs(dataDir string) []string {
 	return all
 }
 
-// Dial connects to the running host of this user. It looks in all LookDirs of the data directory, but for an endpoint
-// of EndpointIn only in that one directory. If no host is running, the error is ErrNoHost.
+// Dial connects to the running host of this user. It looks in all LookDirs of the data directory. But if EndpointIn
+// made the endpoint, Dial looks only in the runtime directory of that endpoint. If no host is running, the error is
+// ErrNoHost.
 func Dial(ctx context.Context, e Endpoint) (net.Conn, error) {
 	conn, _, err := find(ctx, e)
 	return conn, err

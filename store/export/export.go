@@ -69,8 +69,8 @@ const (
 	ofProject = `WHERE project IN (SELECT project FROM sessions WHERE harness = ?1 AND session_id = ?2 AND project <> '')`
 )
 
-// An import leaves these columns out: a lease belongs to a run of the recorded host, and a stop to the budget of the
-// recorded machine.
+// An import leaves these columns out. Most of them describe a lease, which belongs to a run of the recorded host.
+// `stopped` describes the budget of the recorded machine.
 var leaseColumns = []string{"holder", "acquired_at", "expires_at", "cut", "stopped"}
 
 // From returns all rows of the given sessions and of all models, read at one moment.

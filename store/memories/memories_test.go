@@ -52,7 +52,8 @@ func contentsOf(t *testing.T, s *store.Store, at int64) (contents []string) {
 	return contents
 }
 
-// The store removes the memories that were not seen for the longest time, but none that a user has kept.
+// If a project has too many memories, the store removes the memories that were not seen for the longest time, but none
+// that a user has kept.
 func TestMemoriesOfAProjectAreBounded(t *testing.T) {
 	s := storetest.Open(t, t.TempDir())
 	storetest.Must(t, s.CommitPass(t.Context(), storetest.Commit(1)))
@@ -295,8 +296,8 @@ func TestHostileTextOfAMemoryIsNotStored(t *testing.T) {
 	}
 }
 
-// A note with a condition belongs to the project, any other to its session. Bug class K30: a note of another session
-// could be changed by its id.
+// A note with a condition belongs to the project. Any other note belongs to its session. Bug class K30: a note of
+// another session could be changed by its id.
 func TestBugK30NotesOfOthersStay(t *testing.T) {
 	s := storetest.Open(t, t.TempDir())
 	storetest.Must(t, s.CommitPass(t.Context(), storetest.Commit(1)))

@@ -27,8 +27,8 @@ func readNote(s *sqlite3.Stmt) chronicle.Note {
 	}
 }
 
-// Notes returns the notes of a session and the notes of its project: those with a condition, and the promises. The
-// newest come first. If all is true, it also returns closed notes.
+// Notes returns the notes of a session and the notes of its project, the newest first. The notes of a project are the
+// notes with a condition, and the promises. If all is true, Notes also returns closed notes.
 func (r *Reader) Notes(harness, session, project string, all bool) (notes []chronicle.Note, err error) {
 	err = r.scan(noteSQL+`
 		WHERE (harness = ?1 AND session_id = ?2 OR session_id IS NULL AND project = ?3) AND (?4 OR status NOT IN ('done', 'dismissed'))
@@ -54,7 +54,7 @@ func (e *Editor) WriteNote(n chronicle.Note) (chronicle.Note, error) {
 	return e.insertNote(n)
 }
 
-// TakeNote stores an open note of another database, which may be longer than other notes.
+// TakeNote stores an open note that was imported from another database. An imported note may be longer than a new one.
 func (e *Editor) TakeNote(n chronicle.Note) error {
 	err := checkNote(&n, maxImported)
 	if err == nil {

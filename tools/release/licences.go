@@ -57,7 +57,8 @@ var embedded = [...][2]string{
 	{"the table of words", "internal/search/words/LICENSE.words"},
 }
 
-// of is a platform, for example "linux/amd64". packaging/pack.mjs puts the notices into the npm packages.
+// The parameter `of` is a platform, for example "linux/amd64". packaging/pack.mjs puts the notices into the npm
+// packages.
 func printNotices(repository, of string) error {
 	goos, arch, isPlatform := strings.Cut(of, "/")
 	if !isPlatform {

@@ -1,7 +1,7 @@
 /**
- * The part of Pi's extension interface that this shim uses, as Pi 0.74.2, 0.87.1 and 1.5.2 declare it; types/ compares
- * the declarations. It is declared here, so that the shim needs no package of Pi. If a version lacks a member, the
- * member is optional, and the shim checks for it.
+ * The part of Pi's extension interface that this shim uses, as Pi 0.74.2, 0.87.1 and 1.5.2 declare it. The shim has its
+ * own declarations, so that it needs no package of Pi. The checks in types/ compare them with Pi's declarations. If a
+ * version of Pi lacks a member, the member is optional here, and the shim checks for it.
  */
 
 export interface Message {
@@ -167,7 +167,7 @@ export interface BeforeProviderRequest {
   payload: unknown
 }
 
-/** From 0.87 on. Pi decides whether to refresh the cached prefix of an idle session. */
+/** From 0.87 on: the event in which Pi decides whether to refresh the cached prefix of an idle session. */
 export interface CacheWarmingDecision {
   action: "warm" | "stop"
 }

@@ -35,8 +35,8 @@ test("the host knows a run's prompt before its first pass", async (t) => {
   assert.deepEqual(fake.story().slice(before).filter((method) => method.startsWith("session/s") || method.startsWith("session/t")).slice(-2), ["session/system", "session/transform"])
 })
 
-// Before 1.0, if a message of an extension starts a run, Pi sends no before_agent_start. So a system prompt that is set
-// in this event would be missing.
+// Before 1.0, Pi sends no before_agent_start if a message of an extension starts the run. If the shim set the system
+// prompt only in this event, such a run would lack it.
 test("a run that a message of an extension starts has the same prompt", async (t) => {
   const { pi } = await load(t, {}, answers)
   await pi.emit("before_agent_start", { systemPrompt: "You code.", systemPromptOptions: {} })
@@ -53,7 +53,8 @@ test("a prompt that Pi changes in the middle of a run is asked about anew", asyn
   assert.deepEqual(asked(received), ["You code.\n\n<cwd>", "You code with another tool."])
 })
 
-// If an extension forces a prompt, Pi puts it into the system message after all extensions have run.
+// If an extension forces a system prompt, Pi puts it into the system message only after all extensions have run. So the
+// shim must show the forced prompt to the host, and force the host's answer in its place.
 test("a prompt that another extension forces is the one that the host adds to", async (t) => {
   const { pi, received } = await load(t, {}, answers)
   const options: { forceSystemPrompt?: string } = {}
@@ -95,8 +96,8 @@ test("without an answer the last one to the same question stays in effect", asyn
   assert.equal(await request(pi, other), other)
 })
 
-// A fixed bug: if the host did not answer, and the shim repeated an earlier system prompt, the thinking of the whole
-// run was lost. The shim reported such a request as sent without the host's wire.
+// A fixed bug: the host did not answer, so the shim repeated an earlier system prompt. The shim then reported this
+// request as sent without the host's wire, and so the thinking of the whole run was lost.
 test("a prompt that was repeated for lack of an answer is asked about again by the next pass", async (t) => {
   const { pi, received } = await load(t, {}, answers)
   await request(pi)

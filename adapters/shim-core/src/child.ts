@@ -102,8 +102,8 @@ function unref(child: ChildProcess): void {
 const longestErrorBytes = 4096
 
 /**
- * Copies stderr to the log. The returned function returns the last line of stderr as the reason for the end. If that
- * line is a log entry in JSON, it is no reason, and the function returns "".
+ * Copies stderr to the log. Returns a function that returns the last line of stderr, which says why the child has
+ * ended. But a line in JSON is a log entry and gives no reason. In that case, the function returns "".
  */
 function lastErrorLine(stderr: Readable, log: Log): () => string {
   let text = ""

@@ -18,7 +18,9 @@ export class ConnectionClosed extends Error {
   override name = "ConnectionClosed"
 }
 
-/** The other end has closed its output. Its process may report a better reason when it ends. */
+/**
+ * The other end has closed its output. When the process of the other end ends, the process may report a better reason.
+ */
 export class EndOfOutput extends Error {
   override name = "EndOfOutput"
 }
@@ -29,9 +31,9 @@ export const invalidParams = -32602
 export const internalError = -32603
 
 /**
- * Attachments are padded with spaces to this length, in bytes. Bun 1.3 postpones a write of less than 4096 bytes to the
- * next turn of its event loop. In a pass, the shim first compares the whole array and only then lets that turn begin,
- * so the host would get a short request late. Node writes at once.
+ * The shim pads attachments with spaces to this length, in bytes. Bun 1.3 delays a write of less than 4096 bytes until
+ * the next turn of its event loop. In a pass, that turn begins only after the shim has compared the whole array, so the
+ * host would get a short request late. Node writes at once.
  */
 const writtenAtOnce = "Bun" in globalThis ? 4096 : 0
 

@@ -14,8 +14,8 @@ interface Fitting extends Pick<Applied, "head" | "start"> {
 }
 
 /**
- * Chooses the patches that still fit. It compares messages with `last`, the array for which the patches were made. If
- * no part of the last good mutation can be used, the result is undefined.
+ * Chooses the patches of the last good mutation that still fit. It compares the messages with `last`, the array for
+ * which these patches were made. If no part of the mutation can be used, the result is undefined.
  */
 export function fitting(state: Applied, messages: readonly unknown[], last: LastArray, key: MessageKey): Fitting | undefined {
   const cut = cutOf(state, messages, last, key)

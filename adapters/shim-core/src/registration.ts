@@ -10,7 +10,10 @@ import { ProtocolMajor, type InitializeResult } from "./generated/protocol.ts"
  */
 export class Registrations {
   readonly #dir: string
-  /** The newest stored answer. Every pass calls remember, but the answer seldom changes. */
+  /**
+   * The answer that was stored last. Every pass calls remember, usually with the same answer, which need not be stored
+   * again.
+   */
   #stored: InitializeResult | undefined
 
   /** The name contains shim and version, because another version may register differently. */

@@ -7,8 +7,8 @@ export function statusLine({ panel }: SessionStatus): string {
 }
 
 /**
- * The deadline of a question for a status, in ms. Nothing waits for the answer, so the deadline is long: on a busy
- * machine, a host that has just started needs seconds for its first answer.
+ * How long the shim waits for the host's answer about a status, in ms. The timeout is long, because nothing in the
+ * harness waits for this answer. On a busy machine, a host that has just started needs seconds for its first answer.
  */
 const askMS = 10_000
 
@@ -18,8 +18,9 @@ export function askStatus(host: Host, harness: Harness, session: string): Promis
 }
 
 /**
- * Asks the host to send the status of a session after each pass and its answer. `followed` stores the sessions, so that
- * the host is asked once for each connection. Returns true if the host was asked now.
+ * Asks the host to send the status of a session after each pass and after its answer. `followed` contains the sessions
+ * for which the shim has already asked on this connection, because it asks only once for each. Returns true if it asked
+ * now.
  */
 export function followStatus(host: Host, harness: Harness, session: string, followed: Set<string>): boolean {
   const key = `${host.generation} ${session}`

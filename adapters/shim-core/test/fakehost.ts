@@ -57,7 +57,7 @@ export const opening = (directory: string): InitializeParams => ({
   directory,
 })
 
-/** A script, and the log that the fake host writes while it follows the script. */
+/** The fake host: the script that it follows, and the log that it writes. */
 export class FakeHost {
   readonly dir = mkdtempSync(join(tmpdir(), "fake-host-"))
 

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Plugins like to pass /dev/null as stdin. It is a character device like a terminal, so Is excludes it.
+// Is reports whether f is a terminal. It excludes /dev/null, which plugins like to pass as stdin, and which is a
+// character device like a terminal.
 func Is(f any) bool {
 	file, ok := f.(*os.File)
 	if !ok {

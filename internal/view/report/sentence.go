@@ -57,9 +57,9 @@ func bills(s replay.Summary) string {
 	return "the bill was " + with + " instead of " + without
 }
 
-// beside names the session with which a saving is compared. If the provider would have refused the unmodified
+// `beside` names the session with which a saving is compared. If the provider would have refused the unmodified
 // session, this is a session in which nothing is dropped until the window is full. If not, it is the unmodified
-// session, and beside returns "".
+// session, and `beside` returns "".
 func beside(z replay.Prompts) string {
 	if z.RawRefusedAt == 0 {
 		return ""

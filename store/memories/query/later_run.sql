@@ -1,4 +1,5 @@
--- The newest run after ?2 that has superseded or archived a memory of run ?2, if the change was not undone.
+-- The newest later run that has superseded or archived a memory which run ?2 wrote in place of others. A change that
+-- was undone does not count.
 SELECT later.run
 FROM memory_changes AS ours
 JOIN memory_changes AS later ON later.memory = ours.superseded_by AND later.project = ours.project AND later.run > ours.run

@@ -1,5 +1,5 @@
--- The changes of a run (?2) of a project's dreamer (?1) are undone, so the calls that made them have no result. Each
--- change was credited to the newest call before it.
+-- A run (?2) of a project's dreamer (?1) was undone, so the calls that made its changes no longer count any memories.
+-- The store credited each change to the newest call before it, so the calls are found by their times.
 UPDATE agent_calls
 SET memories = 0
 WHERE id IN (

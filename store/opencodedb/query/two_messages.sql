@@ -1,5 +1,6 @@
--- The messages of a session of OpenCode 2 that its array shows under their ids, in their order. data may be invalid
--- JSON. The array lacks messages without content. Changes of instructions and effort are in the array without an id.
+-- The messages of a session of OpenCode 2 that appear in its array under an id, in the order of the array. Messages
+-- without content are left out, because the array lacks them. Changes of instructions and effort are left out, because
+-- they have no id in the array. The JSON in data may be invalid.
 SELECT id, type
 FROM session_message
 WHERE session_id = ? AND CASE

@@ -11,7 +11,7 @@ import type { CatalogueModel, Event, Part, PluginContext, SessionContext, Stored
 process.env.XDG_STATE_HOME = mkdtempSync(join(tmpdir(), "magicctx-state-"))
 after(() => rmSync(process.env.XDG_STATE_HOME!, { recursive: true, force: true }))
 
-/** A class of messages as in OpenCode, which creates new instances for each request. */
+/** A message in a request. Like OpenCode, the fake creates new instances of this class for each request. */
 export class Message {
   readonly role!: "system" | "user" | "assistant" | "tool"
   readonly content!: Part[]
@@ -26,7 +26,10 @@ export class CacheHint {
   readonly type = "ephemeral"
 }
 
-/** A message of a session: as OpenCode stores it, and its entries in the array of a request. */
+/**
+ * A message of a session. `stored` is the message as OpenCode stores it, and `entries` is what a request's array
+ * contains of it.
+ */
 export interface Kept {
   stored?: StoredMessage
   entries: object[]
@@ -171,7 +174,7 @@ function check({ system, messages }: SessionContext): void {
   if (calls.size > 0) throw new Error("the provider refuses a call without its result")
 }
 
-// A process has only one host, so all tests of a process use this fake.
+// All plugins in a process share one host, so all tests in a process use this fake.
 export const fake = new FakeHost()
 process.env.MAGICCTX_HOST = fakeHostPath()
 after(() => fake.remove())
@@ -195,7 +198,7 @@ export const user = (id: string, text: string, more: object = {}): Kept => ({
   entries: [{ id, role: "user", content: [{ type: "text", text }], metadata: {}, ...more }],
 })
 
-/** A tool call of an answer. If it has no output, it has no result. */
+/** A tool call of an answer. A call without an output gets no result. */
 interface Call {
   id: string
   output?: string
