@@ -21,8 +21,8 @@ type story struct {
 	first []int
 }
 
-// A drop is a request of the model to drop units. The model makes the request drops[i] in turn i, and the first request
-// of turn i+1 must carry it out.
+// A drop is a call of ctx_reduce. The model makes the call drops[i] in turn i, and the first request of turn i+1 must no
+// longer have the units.
 type drop struct {
 	step int    // the step, counted over the whole session
 	arg  string // the argument that the model writes

@@ -10,10 +10,10 @@ import (
 
 // While thinking is on, Claude refuses a request whose last answer has calls but does not begin with thinking. Any
 // answer may become the last one, for example when the user reverts the messages after it. So the messages after an
-// answer decide which of its contents must be sent. These decisions are not edits: after a revert, they must change
-// even on a steady pass, so each rendering makes them again from the transcript. While the array only grows, they do
-// not change the wire, because the rules do not change the newest answer and the results before it (View.unread and
-// View.separating in pipeline/rule).
+// answer decide whether one of its calls, or a text, must be sent. These decisions are not edits: after a revert, they must change
+// even on a steady pass, so each rendering makes them again from the transcript. While messages are
+// only added, these decisions change nothing that was sent, because the rules leave alone the newest answer and the
+// results before it (View.unread and View.separating in pipeline/rule).
 
 type spared struct{ call, text bool }
 

@@ -34,7 +34,7 @@ type RereadRow struct {
 }
 
 // The query adds the tokens of a reread to the removal that first took the content off the wire. It finds this removal
-// by its pass and its rule. If the pass is too old, the query does nothing.
+// by the unit's tag and ordinal. If the pass of the removal is too old (Since), the query does nothing.
 //
 //go:embed query/reread.sql
 var rereadSQL string

@@ -178,8 +178,8 @@ func TestAbortInTheHarnessPublishesNothing(t *testing.T) {
 	}
 }
 
-// For the same session and chunk, the pauses before the retries are always the same: first 2 to 3 seconds, then 6 to 8
-// seconds. Another session has different pauses, so two sessions do not ask again at the same moment.
+// The first pause before a retry is 2 to 3 seconds, and the second is 6 to 8 seconds. The exact length depends only on
+// the session and the chunk, so two sessions that have failed at once do not ask again at the same moment.
 func TestPausesBetweenRetries(t *testing.T) {
 	pauses := func(session string) []time.Duration {
 		s := &script{replies: []reply{busy, busy, valid("x")}}

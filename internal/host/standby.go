@@ -19,7 +19,8 @@ import (
 // allCalls is the number of tokens in Standby.gate. It is larger than the number of calls that can run at once.
 const allCalls = 1 << 30
 
-// closeTimeout is short: the server has already waited for the running calls, and nobody waits for their answers now.
+// closeTimeout is how long Close waits for calls that are still running. It is short, because the server has already
+// waited for them, and nobody waits for their answers now.
 const closeTimeout = 2 * time.Second
 
 // When the store is closed, running agents have this long to end. If a run of the historian is cut off, a later process

@@ -21,8 +21,8 @@ func (h *home) problems() []ShimProblem {
 	return found
 }
 
-// Doctor finds a shim of another version, a program that has moved, and a second program. A new installation repairs
-// all of these.
+// Doctor reports a shim of another version, a host program that is gone, a shim that starts another program than this
+// one, and an unreadable record of the host. Installing again repairs each of these.
 func TestInstallingAgainRepairsTheShim(t *testing.T) {
 	h := newHome(t)
 	h.Plugin, h.Shim = "", h.carried()

@@ -94,9 +94,9 @@ func condensed(m *render.WireMessage) (size int) {
 
 // An Alone is the bill of the harness without magicctx, with its own compaction.
 type Alone struct {
-	Bill float64 `json:"bill"`
-	// Bill includes the requests of the compactions.
-	Compactions int `json:"compactions"`
+	// Bill includes the requests for the summaries of the compactions.
+	Bill        float64 `json:"bill"`
+	Compactions int     `json:"compactions"`
 }
 
 func (p *player) billAlone(ses *session) {

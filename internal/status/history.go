@@ -33,7 +33,8 @@ func headStatus(s store.SessionReport) *schema.HeadStatus {
 	}
 }
 
-// historyStatus returns nil if the session has neither a summarised history nor a historian.
+// historyStatus returns nil if the session has no compartment, and no run of the historian has ended, is running, or
+// has had to wait.
 func historyStatus(s store.SessionReport) *schema.HistoryStatus {
 	sum := s.History
 	var throttle history.Throttle

@@ -65,8 +65,8 @@ func genRequest(t *rapid.T) Request {
 	}
 }
 
-// Snapshot cuts the session into ranges. No cut may separate a call from its result, and no cut may come after a call
-// of the tail that still waits for its result.
+// Snapshot divides the session at End and at TailStart. Neither may separate a call from its result. A call among the
+// newest messages (Target tokens) may still get its result, so neither may come after a call there that has none.
 func TestSnapshotNeverSplitsAnArc(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, r := genSituation(t, true), genRequest(t)

@@ -17,8 +17,8 @@ var ErrHostGone = errors.New("the host has gone")
 // write the answers.
 const lastAnswersTimeout = rpc.DefaultGrace + 3*time.Second
 
-// Bridge copies bytes between a shim and a host until one of them ends. If the shim ends its input, or ctx ends, Bridge
-// closes the input of the host, copies the last answers, and returns nil. If the host ends first, Bridge returns
+// Bridge copies bytes between a shim and a host until one of them ends. If the shim stops sending, or ctx ends, Bridge
+// tells the host that no more input comes, copies the last answers, and returns nil. If the host ends first, Bridge returns
 // ErrHostGone. Bridge closes `host`. The goroutine that reads from `shim` may remain, because nothing can interrupt a
 // read from a blocking pipe. If rec is not nil, Bridge records every frame before it copies the frame.
 func Bridge(ctx context.Context, shim io.ReadWriter, host io.ReadWriteCloser, rec *rpc.Recorder) error {

@@ -1,5 +1,5 @@
--- The strongest edit of each unit of a message. In rising strength, the edits that remove content are "withhold",
--- "skeleton" and "drop".
+-- For each unit of a message, the newest edit that removes its content. This edit is also the strongest, because later
+-- edits are stronger: first "withhold", then "skeleton", then "drop".
 SELECT u.tag, u.kind, u.tool, e.kind, e.payload, e.pass, p.at, p.cause
 FROM units AS u
 LEFT JOIN edits AS e ON e.harness = u.harness AND e.session_id = u.session_id AND e.tag = u.tag

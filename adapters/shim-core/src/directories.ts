@@ -145,7 +145,7 @@ function checked(result: InitializeResult): InitializeResult {
   throw new Error(`magicctx-host ${hostVersion ?? "of unknown version"} speaks ${speaks}, this plugin speaks ${ProtocolMajor}: update magicctx-host`)
 }
 
-/** True if the host refused a call because it is about to end. The host has not started the call. */
+/** True if the host refused or interrupted a call because the host is about to end. The next host can get the call. */
 export function isStopping(err: unknown): boolean {
   return err instanceof RpcError && err.code === Code.Stopping
 }

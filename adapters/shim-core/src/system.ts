@@ -56,7 +56,8 @@ export class SystemPrompts {
         log.warn("system prompt repeated", { session, cause: asError(err).message })
         return { system: last.system, kind: "replayed" }
       }
-      // An RpcError is a refusal. Any other failure means that there is no host, and the pass reports that.
+      // An RpcError is a refusal. After any other failure, the host is gone or too slow. The shim notices this again when it
+      // forwards the messages, and then tells the user.
       return err instanceof RpcError ? { ...bare, refusal: err } : bare
     }
   }
