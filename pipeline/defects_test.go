@@ -129,8 +129,8 @@ func TestDefectC3BustAndNextPassSendTheSame(t *testing.T) {
 	}
 }
 
-// Bug C4: a pass removed an injected block from an answer, and with the block the answer's reasoning. The next pass
-// sent the reasoning again.
+// Bug C4: when a pass removed an injected block from an answer, it also left out the answer's reasoning. The next pass
+// sent the reasoning again, so the wire changed a second time.
 func TestDefectC4StrippedAnswerKeepsItsReasoning(t *testing.T) {
 	for _, signed := range []string{"", "signed "} {
 		s := begin(t, "anthropic", 1)

@@ -107,8 +107,8 @@ func (s *Session) buy(a *Assessment, r Readings, limit int) (Decision, bool) {
 	rent := a.Rent.paid(hasNews)
 	isLump := d.Price.Removed >= a.Rent.Removable+leastRemoved
 	if isLump {
-		// Until the next lump comes, no later moment is better for the bust. The next lump probably takes as many
-		// passes as the last. So the rent that these passes would cost is added in advance.
+		// A lump has just come, so until the next lump, now is the best moment for the bust. The next lump will
+		// probably take as many passes as this one took. So the rent that those passes would cost is added in advance.
 		rent += d.Price.Removed * (s.Meta.Passes - a.Rent.GrewAt)
 		a.Rent.GrewAt = s.Meta.Passes
 	}

@@ -82,9 +82,9 @@ func damageAny(r *rand.Rand, d []byte) (kind string, damaged []byte) {
 	return fmt.Sprintf("the page at %d, which is now that of %d,", to, from), d
 }
 
-// goOn stores three passes. As a host would, it opens the store a second time if necessary. isWhole means that the file
-// contained all passes before it was damaged. Then goOn also checks that these passes still exist, or that the database
-// was moved aside.
+// goOn stores three passes. If the first attempt finds damage, goOn opens the store a second time, as a host would.
+// isWhole means that the file contained all passes before it was damaged. In this case, goOn also checks that these
+// passes still exist, or that the database was moved aside.
 func goOn(t *testing.T, dir string, isWhole bool) {
 	isAside := false
 	for attempt := 1; ; attempt++ {

@@ -108,8 +108,8 @@ func TestUnansweredTurnsHaveNoRatio(t *testing.T) {
 	}
 }
 
-// Each value of the setting spending has its own bound for the cost with magicctx, relative to the cost without it.
-// Where cached tokens are especially cheap, magicctx can save less, so the bound is wider.
+// Each value of the setting `spending` has its own bound for the cost with magicctx, relative to the cost without it.
+// If cached tokens are especially cheap, magicctx can save less, so the bound is wider.
 func TestBoundsFollowTheDial(t *testing.T) {
 	for _, c := range []struct {
 		spending schema.Spending

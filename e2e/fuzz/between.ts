@@ -120,7 +120,7 @@ function command(world: World, random: Random): void {
   world.session.rows.push(new Row(message))
 }
 
-/** The user runs OpenCode's compaction, which keeps the newest turns or no turn. */
+/** The user runs OpenCode's compaction. It keeps either the newest turns or nothing. */
 async function compact(world: World, random: Random): Promise<void> {
   const { session } = world
   const visible = session.visible()
@@ -147,7 +147,10 @@ async function compact(world: World, random: Random): Promise<void> {
   world.plugin.tell("session.compacted", { sessionID: session.id })
 }
 
-/** Removes the newest turns at once. The real OpenCode removes the rows with the next prompt. */
+/**
+ * Reverts the newest turns, and removes their rows at once. The real OpenCode removes the rows only when the user sends
+ * the next prompt.
+ */
 export function revert(world: World, random: Random): void {
   const { rows } = world.session
   const users = rows.flatMap((row, i) => (row.isPrompt ? [i] : []))
@@ -186,8 +189,8 @@ export async function fork(world: World, random: Random): Promise<void> {
   for (const row of copy.rows) world.plugin.updated(row)
   world.session = copy
   world.refusals.clear() // no event tells the host of the copy that its newest prompt was refused in the original (-seed 6021)
-  // A real user forks only after the host has got the event of the last answer. The host does not order calls of two
-  // sessions, so without this pause the fork could come first (-seed 100211).
+  // A real user forks only after the host has received the event of the last answer. The host does not order the calls
+  // of different sessions, so without this pause the fork could overtake the event (-seed 100211).
   await new Promise((resolve) => setTimeout(resolve, 50))
 }
 

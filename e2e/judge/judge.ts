@@ -117,9 +117,9 @@ async function judgeBy(name: ConverterName, c: Case): Promise<Violation[]> {
  * Maps a rule A, or the identity of a finding, to a rule B. If the raw array breaks rule B, a finding of rule A in the
  * wire does not count, because the request was already invalid or the finding has no effect.
  *
- * For example, if the raw array's last answer begins with a text, because the harness asked twice in a turn, thinking
- * after the text has no effect. If the raw array ends with an answer, the provider refuses it in any case. If it
- * contains a blank text, the provider refuses it with or without a breakpoint.
+ * For example, the harness may ask the model twice in one turn. Then the raw array's last answer begins with a text,
+ * and thinking after this text has no effect. If the raw array ends with an answer, the provider refuses it in any
+ * case. If it contains a blank text, the provider refuses it with or without a breakpoint.
  */
 const moot: Record<string, string> = {
   "thinking-newest": "thinking-first",

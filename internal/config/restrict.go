@@ -93,7 +93,8 @@ func (r *restriction) object(at path, tree object, base reflect.Value) {
 	}
 }
 
-// If a value in the project's block of an agent is bad, agent removes the whole block. The user's block stays.
+// agent checks the block that the project's file has for one agent. If a value in it is bad, agent removes the whole
+// block, so that only the user's block counts.
 func (r *restriction) agent(key path, tree object, value any, f field, mine reflect.Value) {
 	before := r.checker.bad
 	r.checker.inAgent = true

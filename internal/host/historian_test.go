@@ -637,8 +637,9 @@ func TestOnlyTypedWordsReachTheHistorianAsTheUsers(t *testing.T) {
 	}
 }
 
-// A summary may quote as the user's words only words that the user typed. For example, an attached file is stored in
-// the user's message, but the user did not type it. And a fact must be confirmed by the messages that it names.
+// A summary may attribute a quote to the user only if the user typed it. For example, OpenCode stores the content of an
+// attached file in the user's message, but the user did not type it. And a fact is kept only if the messages that it
+// names confirm it.
 func TestHistorianIsChecked(t *testing.T) {
 	h := answering(t, func(p schema.AgentRunParams) (string, error) {
 		r := historiantest.RangeOf(p.Prompt)

@@ -68,7 +68,8 @@ func (h *harness) aug(words string) (told, note string) {
 	return told, h.newestNote()
 }
 
-// The next prompt gets the chosen findings as data with their source. The call is booked, and spend shows its result.
+// The next prompt gets the findings that the sidekick has chosen, as data and with their source. The host records the
+// cost of each call, and the result of the run.
 func TestSidekickChoosesFindings(t *testing.T) {
 	bothHarnesses(t, func(t *testing.T, kind schema.Harness) {
 		var h *harness

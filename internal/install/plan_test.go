@@ -77,7 +77,8 @@ func TestNewFileWithLaterEditsStays(t *testing.T) {
 	}
 }
 
-// If the file is edited, and magicctx is installed again, the new backup must not contain our changes.
+// After an installation, the user edits the file and installs magicctx again. The new backup must not contain the
+// changes of the first installation, because then no uninstallation could undo them.
 func TestInstallAfterAnEditCanStillBeUndone(t *testing.T) {
 	h := newHome(t)
 	file := filepath.Join(h.dir, "opencode.json")

@@ -36,7 +36,7 @@ func TestProjectNeedsAReadableRepositoryOfTheUser(t *testing.T) {
 	wantIdentity(t, site, identity)
 }
 
-// git may hang, for example on a file system that does not answer.
+// git may hang, for example on a file system that does not answer. Identify must then return when its context ends.
 func TestProjectWaitsForGitOnlySoLong(t *testing.T) {
 	dir := t.TempDir()
 	site, _ := commits(t, dir, "site")

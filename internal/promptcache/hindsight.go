@@ -33,8 +33,8 @@ type Piece struct {
 
 // Busts returns the cost of a session that busts directly before the given requests. `before` lists the indices of
 // these requests in ascending order. Each bust removes all pieces that are ready. The cost is the price of the busts,
-// plus the price of reading ready pieces until they are removed. All other costs of the session are the same with any
-// busts.
+// plus the price of reading ready pieces until they are removed. It leaves out all other costs of the session, because
+// they do not depend on the busts.
 func (h *Hindsight) Busts(before []int) (cost float64) {
 	last := -1
 	for _, at := range before {
@@ -123,18 +123,20 @@ func LookBack(session []Passage, limit int) *Hindsight {
 
 func anew(p schema.Price) float64 { return max(p.Write, p.Fresh) }
 
-// removes reports whether a bust at next would remove a piece, if the previous bust was at last. Best skips busts that
-// remove nothing, because they would only confuse the reader. The end of the session always counts.
+// The method `removes` reports whether a bust before the request `next` would remove a piece, if the previous bust was
+// before the request `last`. Best skips a bust that removes nothing, because it would only confuse the reader. The end
+// of the session (`next` is the number of passages) always counts.
 func (h *Hindsight) removes(last, next int) bool {
 	return next == len(h.passages) || h.counts[next+1] > h.counts[last+1]
 }
 
-// fits reports whether all prompts between the busts at last and next fit into the limit.
+// The method `fits` reports whether all prompts between the bust at `last` and the bust at `next` fit into the limit.
 func (h *Hindsight) fits(last, next int) bool {
 	return h.limit == 0 || h.grown[next]-h.ready[last+1] <= h.limit
 }
 
-// carry returns the price of reading the ready pieces in the requests between the busts at last and next.
+// carry returns the price of reading the ready pieces in the requests between the bust at `last` and the bust at
+// `next`.
 func (h *Hindsight) carry(last, next int) float64 {
 	first := last + 1
 	if first >= next {

@@ -56,8 +56,8 @@ func (s *Session) Anchors() []chronicle.Place {
 	return all
 }
 
-// findGap looks for the array's first message in the harness's store. The messages between covered and this
-// message become the filler. If the store lacks the message, first stays zero.
+// findGap looks in the harness's store for the array's first message. The messages after ordinal `covered` and before
+// this message become the filler. If the store lacks the message, `first` stays zero.
 func (ss *Sessions) findGap(ctx context.Context, s *Session, covered int) *gap {
 	key, text := s.Pipe.Summary()
 	g := &gap{summary: key, covered: covered}

@@ -86,7 +86,7 @@ func PrintForgotten(w io.Writer, f Forgotten, program string, p Page) error {
 	return s.print(w)
 }
 
-// in names the request, for example "request 37 (2026-11-20 12:01, getting full)".
+// The method `in` describes the request as a phrase, for example "request 37 (2026-11-20 12:01, getting full)".
 func (l Leaving) in(p Page) string {
 	if l.At == 0 {
 		return fmt.Sprintf("request %d", l.Pass)

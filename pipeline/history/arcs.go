@@ -43,8 +43,8 @@ func (s spans) around(cut int) (span, bool) {
 	return span{}, false
 }
 
-// outside moves a cut that is inside a span to the end of the span. If the span reaches to the end of the session, for
-// example because a call waits for its result, the cut moves back to the start of the span.
+// If a cut is inside a span, the method `outside` moves it to the end of the span. But if the span reaches to the end
+// of the session, for example because a call waits for its result, the cut moves back to the start of the span.
 func (s spans) outside(cut, total int) int {
 	switch around, ok := s.around(cut); {
 	case !ok:

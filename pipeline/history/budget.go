@@ -7,7 +7,8 @@ import (
 )
 
 const (
-	// defaultLimit (in tokens) replaces an unknown limit, and defaultThreshold (in percent) an invalid threshold.
+	// If the model's limit is unknown, defaultLimit (in tokens) is used. If the threshold is invalid, defaultThreshold
+	// (in percent) is used.
 	defaultLimit     = 128_000
 	defaultThreshold = 65
 )

@@ -78,8 +78,8 @@ func Read(ctx context.Context, path string, read func(*DB) error) error {
 //go:embed query/missing.sql
 var missingSQL string
 
-// checkColumns fails if the database lacks something that this package reads, both for version 1 and for version 2 of
-// OpenCode.
+// checkColumns fails if the database fits neither version 1 nor version 2 of OpenCode: for each of them, it lacks a
+// column that this package reads.
 func (db *DB) checkColumns() error {
 	err := file.Scan(db.conn, missingSQL, func(s *sqlite3.Stmt) {
 		version := s.ColumnInt(0)

@@ -31,7 +31,7 @@ func (o Options) live() view.Live {
 // A rate of one frame per second costs about 0.03 % of a core even if nothing changes, so six are cheap.
 const framesPerSecond = 6
 
-// Screen shows the host on the terminal out until ctx ends or the user quits. If in is nil, it reads no keys.
+// Screen shows the host on the terminal `out`, until ctx ends or the user quits. If `in` is nil, Screen reads no keys.
 func Screen(ctx context.Context, o Options, in, out *os.File) error {
 	ctx, stop := context.WithCancel(ctx)
 	input := tea.WithInput(nil)

@@ -45,8 +45,9 @@ var pagePolicy = func() string {
 		base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }()
 
-// Write writes a summary as one HTML page without external files. The size of a session's drawing is bounded.
-// The numbers that the page shows at the mouse pointer take about 70 bytes per pass.
+// Write writes a summary as one HTML page without external files. However long the session is, its drawing has a
+// bounded size. Only the numbers that the page shows at the mouse pointer grow with the session, by about 70 bytes per
+// pass.
 func Write(w io.Writer, s replay.Summary, o Options) error {
 	view := newPageView(s, o)
 	view.Policy = pagePolicy
