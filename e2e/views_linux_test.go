@@ -340,8 +340,8 @@ func (d *download) bench() *bench {
 	return b
 }
 
-// request waits as long as a fast model needs for an answer. Then it adds a message of 500 words, and returns the
-// duration of its pass.
+// The method `request` first waits as long as a fast model needs for an answer. Then it adds a message of 500 words,
+// and returns the duration of its pass.
 func (b *bench) request() time.Duration {
 	b.t.Helper()
 	time.Sleep(20 * time.Millisecond)

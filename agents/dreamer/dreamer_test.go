@@ -143,8 +143,8 @@ func TestVerifyIsChecked(t *testing.T) {
 	}
 }
 
-// A memory may be archived if the memories do not fit into a prompt, no session has learned it again for two weeks, it
-// is not a rule, and the user has not written it.
+// A memory may be archived only if four conditions hold: the memories do not all fit into a prompt, no session has
+// learned this memory again for two weeks, it is not a rule, and the user did not write it.
 func TestArchiveStaleIsChecked(t *testing.T) {
 	const now = 100 * 24 * 3_600_000
 	old := int64(now - 14*24*time.Hour/time.Millisecond)

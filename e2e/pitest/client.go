@@ -130,7 +130,8 @@ func (t Turn) Wait(ctx context.Context) (Message, error) {
 	return last, last.Err()
 }
 
-// idle waits until a run has ended and no other run follows it. It looks only at the records after position `at`.
+// The method `idle` waits until a run has ended and no other run follows it. It looks only at the records from position
+// `at` on.
 func (p *Pi) idle(ctx context.Context, at int) error {
 	if p.version != V074 {
 		_, _, err := p.records.await(ctx, at, isOfType("agent_settled"))

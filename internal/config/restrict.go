@@ -156,7 +156,7 @@ func mapping(mine, target reflect.Value) object {
 	return merged
 }
 
-// worse returns why a project may not replace the user's value, or "".
+// The function `worse` returns the reason why a project may not replace the user's value, or "" if it may.
 func worse(may string, mine, theirs reflect.Value) string {
 	const unless = ", unless trusted_projects of the user file lists it"
 	switch {

@@ -70,8 +70,8 @@ func (x *examination) hasForeignPlugin(ctx context.Context, h Harness) bool {
 	return false
 }
 
-// hostBeside returns the program that the plugin in dir starts, or "". tried lists all places in which it
-// has searched. locateHost in adapters/shim-core/src/locate.ts searches the same places.
+// hostBeside returns the program that the plugin in the directory `dir` starts, or "". It also returns all places in
+// which it has searched (`tried`). locateHost in adapters/shim-core/src/locate.ts searches the same places.
 func (x *examination) hostBeside(dir string) (host string, tried []string) {
 	for _, candidate := range []string{
 		recordedHost(filepath.Join(dir, "host.json")),

@@ -151,8 +151,8 @@ func TestLineIsData(t *testing.T) {
 	}
 }
 
-// The status counts the lines, and the lines that the model has acted on. The host adds no second line until some
-// requests after the first one.
+// The status counts all lines, and also the lines on which the model has acted. After a line, the host waits for some
+// requests before it adds another one.
 func TestStatusCountsLines(t *testing.T) {
 	h := knows(t, schema.HarnessOpenCode)
 	h.says(index.Session{Harness: "opencode", ID: "ses_2", Project: otherSession.Project}, index.User, "Never edit api/server.go without api/server.md.")

@@ -51,7 +51,7 @@ func sidekicking(t *testing.T, kind schema.Harness, a assistant) *harness {
 	return h
 }
 
-// aug runs /ctx-aug. told is the last message to the user, and note is the text that the next prompt gets.
+// aug runs /ctx-aug. It returns the last message to the user (`told`), and the text that the next prompt gets (`note`).
 func (h *harness) aug(words string) (told, note string) {
 	h.t.Helper()
 	told = h.command("ctx-aug " + words)

@@ -51,9 +51,9 @@ func (c configuration) former(spec string) (former, error) {
 	return f, nil
 }
 
-// enable adds the plugin to the list, and switches compaction off if the harness needs that. earlier is the spec of an
-// earlier installation, or "". If the list already has an entry with a different spec, enable replaces it only if the
-// function `replace` accepts that.
+// enable adds the plugin to the list, and switches compaction off if the harness needs that. `earlier` is the spec of
+// an earlier installation, or "". If the list already has an entry with a different spec, enable replaces this entry
+// only if the function `replace` returns true for it.
 func (c configuration) enable(spec, earlier string, replace func(entry string) bool) error {
 	plugins, err := c.plugins()
 	if err != nil {

@@ -138,8 +138,8 @@ func hash(content []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// withoutUs returns the content of a configuration without our changes. It returns nil if the file would not
-// exist without us. exact means that the content equals the former file byte for byte.
+// withoutUs returns the content that a configuration would have without our changes, or nil if the file would not exist
+// without us. `exact` means that this content equals the former file byte for byte.
 func (v vault) withoutUs(r *record, content []byte) (before []byte, exact bool, err error) {
 	backup, err := v.readBackup(r)
 	if err != nil {

@@ -98,8 +98,8 @@ type readyPiece struct {
 
 func byPlace(p readyPiece, place int) int { return cmp.Compare(p.Place, place) }
 
-// LookBack prepares the computation for a session. limit is the largest allowed size of a prompt in tokens, or 0 for no
-// limit.
+// LookBack prepares the computation for a session. `limit` is the largest allowed size of a prompt in tokens, or 0 for
+// no limit.
 func LookBack(session []Passage, limit int) *Hindsight {
 	n := len(session)
 	h := &Hindsight{passages: session, limit: limit, grown: make([]int, n+1), ready: make([]int, n+1), counts: make([]int, n+1), rate: make([]float64, n+1), rent: make([]float64, n+1)}

@@ -30,9 +30,9 @@ type fact struct {
 	// sentence. If the fact is a remedy, text and lead may be empty.
 	lead, text string
 	remedy     *remedy
-	// asked are the terms of the cue that led to the fact.
+	// `asked` lists the terms of the cue that led to the fact.
 	asked []string
-	// about is the name in the cue that the fact is about, or "".
+	// `about` is the name in the cue that the fact is about, or "".
 	about string
 	// score is from 0 to 1.
 	score float64

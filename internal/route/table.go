@@ -32,9 +32,10 @@ type Route struct {
 	// Cliff depends only on the model, so the table does not contain it. The function Of sets it.
 	Cliff Cliff
 
-	// longer names the route of requests that pay for a longer life, for example "anthropic-1h" for "anthropic".
+	// `longer` is the name of the route for requests that pay for a longer life, for example "anthropic-1h" for
+	// "anthropic".
 	longer string
-	// quoted is the factor that model catalogues list for writing, if it differs from Write.
+	// `quoted` is the price factor for writing that model catalogues list, if it differs from Write.
 	quoted float64
 }
 

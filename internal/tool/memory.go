@@ -62,12 +62,13 @@ type memoryArgs struct {
 type writer struct {
 	key     store.Key
 	project string // identity, "" while it is not known
-	// message is the ordinal of the message that makes the call, or 0.
+	// `message` is the ordinal of the message that makes the call, or 0.
 	message int
 }
 
-// memory stores its reply in the same transaction as the change. If the shim does not receive the reply, it repeats the
-// call, and must get the same reply without a second change.
+// The method `memory` runs a call of ctx_memory. If the shim does not receive the reply, it repeats the call. The
+// repeated call must get the same reply, and must not make the change again. So the reply is stored in the same
+// transaction as the change.
 func (t *Tools) memory(ctx context.Context, key store.Key, p schema.ToolExecuteParams) (schema.ToolExecuteResult, error) {
 	var a memoryArgs
 	if err := json.Unmarshal(p.Args, &a); err != nil {

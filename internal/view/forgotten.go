@@ -43,8 +43,8 @@ type Forgotten struct {
 	IsPinned bool `json:"pinned,omitzero"`
 }
 
-// PrintForgotten prints the message, when and why it left the prompt, what replaces it, and how to read it
-// again. program is the command that starts magicctx.
+// PrintForgotten prints the message, when and why it left the prompt, what replaces it, and how to read it again.
+// `program` is the command that starts magicctx.
 func PrintForgotten(w io.Writer, f Forgotten, program string, p Page) error {
 	if err := PrintFound(w, []Found{f.Found}, p); err != nil {
 		return err

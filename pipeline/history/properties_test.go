@@ -141,7 +141,7 @@ func TestTailStartIsMonotone(t *testing.T) {
 	})
 }
 
-// From 80 % on, a run begins if more than smallRest tokens are before the tail.
+// When usage is at least 80 %, a run must begin if the messages before the tail have more than smallRest tokens.
 func TestPressureAlwaysFindsSomething(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := genSituation(t, false)

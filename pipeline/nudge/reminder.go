@@ -95,7 +95,7 @@ func (l Level) rank() int {
 }
 
 // WantsMessage reports whether a reminder deserves a message of its own. This is the case if the model could drop at
-// least a third of the tokens that it has to work with (`usable`): the free tokens of the window, plus the tokens of
+// least worthDropping tokens, and also at least a third of `usable`: the free tokens of the window plus the tokens of
 // all active units.
 func WantsMessage(reclaimable, usable int) bool {
 	return reclaimable >= worthDropping && 3*reclaimable >= usable

@@ -36,10 +36,10 @@ var (
 // A DB is OpenCode's database as it was at one moment. OpenCode may write in the meantime.
 type DB struct {
 	conn *sqlite3.Conn
-	// prepared holds prepared statements by their SQL text, because preparing a statement takes longer than running it.
+	// `prepared` maps SQL texts to prepared statements, because preparing a statement takes longer than running it.
 	prepared map[string]*sqlite3.Stmt
-	// missing lists the columns that the database lacks, for each version of OpenCode. Version 2 does not
-	// remove the tables of version 1, so a database may suit both versions.
+	// For each version of OpenCode, `missing` lists the columns that the database lacks. Version 2 does not remove the
+	// tables of version 1, so a database may suit both versions.
 	missing map[int][]string
 }
 
@@ -217,7 +217,7 @@ func (db *DB) scan(query, id string, row func(*sqlite3.Stmt)) error {
 }
 
 // withIDs adds members to a JSON object. OpenCode stores the ids of an object only in other columns of the row, so they
-// are missing in the object itself. members are names, each followed by its value.
+// are missing in the object itself. `members` alternates names and values.
 func withIDs(object []byte, members ...string) []byte {
 	object = bytes.TrimSpace(object)
 	inner := bytes.TrimSpace(object[1 : len(object)-1])

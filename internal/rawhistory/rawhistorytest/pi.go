@@ -48,8 +48,8 @@ func (p *Pi) Append(text string) {
 	}
 }
 
-// Entry appends an entry after the leaf. members are further JSON members of the entry, for example
-// `"message":{"role":"user"}`, or empty.
+// Entry appends an entry after the leaf. `members` contains more JSON members for the entry, for example
+// `"message":{"role":"user"}`, or is empty.
 func (p *Pi) Entry(kind, members string) (id string) {
 	p.t.Helper()
 	line, id := p.NextLine(kind, members)
