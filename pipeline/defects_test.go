@@ -60,7 +60,8 @@ func TestDefectC8BlankTextGetsNoTag(t *testing.T) {
 	}
 }
 
-// Bug C11: the first pass after a restart assumed that the prompt was empty.
+// Bug C11: the first pass after a restart assumed that the prompt was empty. So it freed no space, although the prompt
+// filled 90 % of the window.
 func TestDefectC11PressureSurvivesARestart(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.add(message("u1", "user", w.now, nil, textPart("p1", "q")), message("a1", "assistant", w.now, nil, textPart("p2", "x")),

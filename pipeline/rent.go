@@ -12,15 +12,15 @@ import "github.com/magicctx/magicctx-host/schema"
 type Rent struct {
 	// Paid is the rent for removable content since the last bust.
 	Paid int
-	// Coverable is the rent for messages that a summary could replace. It is counted since the head last changed, and
-	// added to Paid when the summary is published.
+	// Coverable is the rent for messages that a summary could replace. It counts from the last change of the head. When
+	// the summary is published, Coverable is added to Paid.
 	Coverable int
-	// Removable is the number of tokens that a bust would remove, by the newest estimate. Queued is the part of it that
-	// queued drops would remove. Messages is the number of messages at the time of the estimate.
+	// Removable is the number of tokens that a bust would remove, by the newest estimate. Queued is the number of these
+	// tokens that belong to queued drops. Messages is the number of messages at the time of the estimate.
 	Removable, Queued, Messages int
-	// Price is the price of the bust when the last lump of at least leastRemoved tokens came. A later estimate replaces
-	// it only if it is lower: the price rises while the session waits, but that is no reason to wait longer. GrewAt is
-	// the number of the pass on which the lump came.
+	// Price is the price that the bust had when the last lump of at least leastRemoved tokens came. A later estimate
+	// replaces it only if it is lower. While the session waits, the price rises, but a higher price must not make the
+	// session wait even longer. GrewAt is the number of the pass on which the lump came.
 	Price, GrewAt int
 }
 

@@ -72,7 +72,7 @@ type Config struct {
 	// ProtectedTags is the number of newest tags that are not dropped while the provider's cache is alive. If the next
 	// prompt might not fit, even their tool output is dropped.
 	ProtectedTags int `json:"protected_tags" jsonschema:"default=20,minimum=1,maximum=100" project:"trusted"`
-	// ClearReasoningAge is the age, in tags, at which reasoning is cleared.
+	// ClearReasoningAge is the number of newer tags after which reasoning is removed.
 	ClearReasoningAge int `json:"clear_reasoning_age" jsonschema:"default=50,minimum=10" project:"trusted"`
 	// HistoryBudgetPercentage is the share of the usable window (the window times the execute threshold) for history, in percent.
 	HistoryBudgetPercentage float64 `json:"history_budget_percentage" jsonschema:"default=15,minimum=5,maximum=50" project:"less"`
@@ -146,8 +146,8 @@ type AutoDrop struct {
 	// the first 64 patterns are used. A pattern has at most 256 bytes and 32 alternatives.
 	ProtectedTools []string `json:"protected_tools" check:"pattern" jsonschema:"default=todowrite,default=todoread,default=task,default=skill,default=question,default=plan_*,default=ctx_*" project:"trusted"`
 	// ProtectedPaths are patterns (**, *, ?, {a,b}), with the same limits. The three rules leave calls for matching
-	// files alone. As long as the next prompt fits, the rules that drop tool output under pressure do, too. A pattern
-	// is matched against the path that the tool got, and against the path relative to the project.
+	// files alone. As long as the next prompt fits, so do the rules that drop tool output under pressure. A pattern is
+	// matched against the path that the tool got, and against the path relative to the project.
 	ProtectedPaths []string `json:"protected_paths,omitempty" check:"pattern" project:"trusted"`
 }
 

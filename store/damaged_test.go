@@ -12,9 +12,9 @@ import (
 )
 
 // Whatever was damaged, the user's next passes must be stored, either at once or after the host has opened the store
-// again because of ErrDamaged. Two bugs were fixed here. A changed application id disabled magicctx until the user
-// moved the file away. And if a unit key was damaged in the table but not in its index, or the other way round, each
-// pass failed with UNIQUE.
+// again because of ErrDamaged. Two bugs were fixed here. First, a changed application id disabled magicctx until the
+// user moved the file away. Second, if a unit key was damaged in the table but not in its index, or the other way
+// round, each pass failed with a UNIQUE error.
 func TestEachDamagedDatabaseIsRepairedOrMovedAside(t *testing.T) {
 	closed := t.TempDir()
 	s := openIn(t, closed)

@@ -240,7 +240,8 @@ func TestMissingLineIsBounded(t *testing.T) {
 	})
 }
 
-// If a tier gets more text, the score does not fall.
+// Measure returns the same receipt for the same input, all its numbers stay within their bounds, and a summary that
+// contains every anchor gets the full score.
 func TestReceiptIsAFunction(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		messages := randomMessages(t)

@@ -99,7 +99,8 @@ func TestReportComparesBills(t *testing.T) {
 	}
 }
 
-// A session that ended early is cheaper than a whole one. It must not look like a saving.
+// A session that ended early is cheaper than a whole one. This must not look like a saving, so the report gives no
+// ratio for it.
 func TestUnansweredTurnsHaveNoRatio(t *testing.T) {
 	theirs := result{Name: "OpenCode", Turns: 60, tally: tally{prices: prices, Turns: 60, Tokens: promptcache.Tokens{Write: 100}}}
 	ours := result{Name: "magicctx", Turns: 60, tally: tally{prices: prices, Turns: 9, Tokens: promptcache.Tokens{Write: 10}}}

@@ -43,7 +43,8 @@ func TestConditionVectors(t *testing.T) {
 	}
 }
 
-// A model writes the conditions, and may copy them from a hostile web page or file.
+// A model writes the conditions of notes, and it may copy them from a hostile web page or file. So dangerous conditions
+// are refused, for example a path outside the project or an option of git.
 func TestHostileConditionsAreRefused(t *testing.T) {
 	for _, text := range []string{
 		"file:", "file: /etc/passwd", "file: ../x", "file: a/../../x", "file: a\x00b", "no file: ..", "file: a\nb",

@@ -189,8 +189,8 @@ func TestEmergencyPublishesAnExtractAtOnce(t *testing.T) {
 	}
 }
 
-// A revert of a compartment's last message withdraws only this compartment. If the messages come back, the
-// compartment returns, even after a restart.
+// If the user reverts the last message of a compartment, the host withdraws only this compartment. If the message comes
+// back, the compartment comes back, too, even after a restart.
 func TestRevertWithdrawsCompartments(t *testing.T) {
 	h := answering(t, good)
 	h.talkLong()
@@ -522,7 +522,8 @@ func TestForkCoversAnAnswerWhoseTextCameLate(t *testing.T) {
 	}
 }
 
-// If the historian fails while the window is far from full, the next run gets a shorter chunk.
+// The model cannot summarise a chunk of this size. The window is far from full, so there is time for another attempt:
+// the next run must get a shorter chunk.
 func TestFailingHistorianGetsAShorterChunk(t *testing.T) {
 	var asked []chronicle.Range
 	h := answering(t, func(p schema.AgentRunParams) (string, error) {

@@ -431,8 +431,9 @@ func (h *home) carried() Shim {
 	return s
 }
 
-// The user's configuration lists another copy of the shim. The installation replaces that entry if the user has named
-// a plugin, or if the copy is gone.
+// The user's configuration already lists another copy of the shim. As long as this copy exists, an installation only
+// names it. But if the copy is gone, or if the user names a plugin for the installation, the installation replaces the
+// entry.
 func TestOneShimOnly(t *testing.T) {
 	h := newHome(t)
 	old := filepath.Join(h.root, "old", "adapters", "opencode-shim", "dist", "index.js")
@@ -467,7 +468,8 @@ func TestOneShimOnly(t *testing.T) {
 	}
 }
 
-// The user has chosen a plugin with an unknown name. The next installation recognises the plugin by its record.
+// The user has installed a plugin whose name does not show that it belongs to magicctx. The next installation must
+// recognise its entry by the record of the first installation, and replace it.
 func TestChosenPluginIsKnownAgain(t *testing.T) {
 	h := newHome(t)
 	h.Plugin = "/my/own.js"

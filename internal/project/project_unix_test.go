@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// A repository of another user is not trusted. If a repository cannot be read, its identity is unknown, because
-// it may be readable later.
+// A repository of another user is not trusted, so it counts as a plain directory. If the user's own repository cannot
+// be read, the project has no identity at all, because the repository may be readable again later.
 func TestProjectNeedsAReadableRepositoryOfTheUser(t *testing.T) {
 	dir := t.TempDir()
 	site, identity := commits(t, dir, "site")

@@ -26,8 +26,8 @@ type fact struct {
 	at               int64
 	class            class
 	who              index.Role
-	// text is a sentence. If it refers to the previous sentence, for example with "this", lead is the previous
-	// sentence. If the fact is a remedy, text and lead may be empty.
+	// `text` is a sentence. If this sentence refers to the one before it, for example with "this", `lead` is the
+	// sentence before it. If the fact is a remedy, both may be empty.
 	lead, text string
 	remedy     *remedy
 	// `asked` lists the terms of the cue that led to the fact.

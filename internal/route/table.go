@@ -39,12 +39,12 @@ type Route struct {
 	quoted float64
 }
 
-// assumedLife is used if no document states a life. It is rather long, because the two possible errors differ in
-// price. Let w and r be the prices of writing and reading a token, S the number of tokens that stay, and D the number
-// that could be dropped. If we believe that a prefix is gone, but it is still cached, we bust it needlessly, which
-// costs (w−r)·S. If we believe that it is cached, but it is gone, we miss the chance to drop tokens, which costs about
-// w·D. S is usually several times D. Also, only the second error shows in the reported usage, so only this error
-// corrects itself.
+// assumedLife is used if no document states a life. It is rather long, because the two possible errors differ in price.
+// Let w and r be the prices of writing and reading a token, S the number of tokens that stay, and D the number that
+// could be dropped. If we wrongly believe that a prefix is gone, we bust it needlessly, which costs (w−r)·S. If we
+// wrongly believe that it is still cached, we miss the chance to drop tokens, which costs about w·D. S is usually
+// several times D, so the first error costs more. Also, only the second error shows in the reported usage, so only this
+// error corrects itself.
 const assumedLife = 30 * time.Minute
 
 // shortestLife is the lower bound of every learned life. Two steps of a turn are often a minute apart. With a shorter

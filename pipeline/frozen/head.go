@@ -11,8 +11,8 @@ type Head struct {
 	// covers nothing, and its ordinal is 0.
 	Through string
 	Ordinal int
-	// AfterSummary is "" unless the array began with a summary of the harness when message Through was summarised. In
-	// that case, AfterSummary is the key of the harness's summary.
+	// If the array began with a summary of the harness when the message Through was summarised, AfterSummary is the key
+	// of this summary. Otherwise, it is "".
 	AfterSummary string
 	// Pinned holds the keys of the covered prompts that nevertheless stay on the wire, oldest first. Unused places are
 	// empty.

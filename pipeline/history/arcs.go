@@ -11,8 +11,9 @@ type span struct{ first, last int }
 
 type spans []span
 
-// spansOf returns the spans of all arcs. If a call has no result, but is in message liveFrom or a later message, it may
-// still get its result. So its span reaches to the end of the session. An older call without a result has no span.
+// spansOf returns the spans of all arcs. If a call in the message `liveFrom` or in a later message has no result, the
+// result may still come. So the span of this call reaches to the end of the session. An older call without a result has
+// no span.
 func spansOf(m *Messages, uncovered, liveFrom int) spans {
 	var all []span
 	for _, a := range arcsOf(m) {

@@ -65,8 +65,8 @@ func genRequest(t *rapid.T) Request {
 	}
 }
 
-// Snapshot cuts the session into ranges. No cut may separate a call from its result, and no cut may come after a call
-// of the tail that still waits for its result.
+// Snapshot cuts the session into ranges. No cut may separate a call from its result. If a call in the tail still waits
+// for its result, no cut may come after this call.
 func TestSnapshotNeverSplitsAnArc(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, r := genSituation(t, true), genRequest(t)
