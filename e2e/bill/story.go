@@ -58,8 +58,8 @@ func (s story) size(p place, usual int) int {
 	return usual
 }
 
-// Turns count from 1. step is 0 after the user's prompt, n after the n-th call, and `done` after the answer that ends
-// the turn.
+// Turns count from 1. The value of `step` is 0 after the user's prompt, n after the n-th call, and `done` after the
+// answer that ends the turn.
 type place struct{ turn, step int }
 
 const done = calls + 1

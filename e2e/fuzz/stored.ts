@@ -69,7 +69,10 @@ export class Stored {
     }
   }
 
-  /** The keys that a compartment may have for a message. In a copy, it may be the key of the original's message. */
+  /**
+   * Returns the keys that a compartment may use for a message. In a copy, it may still use the key of the original's
+   * message.
+   */
   names(id: string): string[] {
     const theirs = this.original?.messages.get(id)
     return [this.key(id), ...(theirs === undefined ? [] : this.original!.stored.names(theirs))]

@@ -251,7 +251,7 @@ func (p *Pi) Fork(ctx context.Context, entry string) (id string, err error) {
 
 func (p *Pi) Clone(ctx context.Context) (id string, err error) { return p.replace(ctx, "clone", nil) }
 
-// An extension may refuse to replace the session. replace then returns an error.
+// The method `replace` runs a command that replaces the session. It returns an error if an extension refuses that.
 func (p *Pi) replace(ctx context.Context, command string, body object) (id string, err error) {
 	var done struct {
 		Cancelled bool `json:"cancelled"`

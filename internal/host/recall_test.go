@@ -15,7 +15,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// Within is a minute, because a slow machine may need long to search the index.
+// recalls lets the host recall facts. The time limit Within is a minute, because a slow machine may need long to search
+// the index.
 func (h *harness) recalls() { h.host.recaller.Dir, h.host.recaller.Within = h.dir, time.Minute }
 
 // The first message has ordinal 1.

@@ -235,8 +235,8 @@ func numbers(ids []int64) string {
 // listBudget bounds a list of memories or notes, in tokens.
 const listBudget = 4_000
 
-// memoryPage returns the memories of a category, or all for "", newest first. Like a page of ctx_expand, the
-// result is marked as data.
+// memoryPage returns the memories of a category, newest first. If the category is "", it returns all memories. The
+// result is marked as data, like a page of ctx_expand.
 func memoryPage(all []chronicle.Memory, category string) string {
 	var lines []string
 	for i := len(all) - 1; i >= 0; i-- {

@@ -64,8 +64,8 @@ func (s spans) before(cut int) int {
 	return cut
 }
 
-// An arc is a tool call and its result, by the ordinals of their messages. An answer and its continuation are also an
-// arc.
+// An arc joins a tool call and its result, and holds the ordinals of their messages. An answer and its continuation
+// also form an arc.
 type arc struct{ first, last int }
 
 const open = 0

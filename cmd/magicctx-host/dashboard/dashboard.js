@@ -208,7 +208,7 @@ function summaryLine(of, s) {
   }, `${range} ${s.createdAt}`)
 }
 
-/** Creates a button that loads and shows the full text of the messages first to last. */
+/** Creates a button that loads and shows the full text of the messages from `first` to `last`. */
 function wordForWord(of, first, last) {
   const range = first === last ? `${first}` : `${first}-${last}`
   const offer = element("button", { type: "button" }, `show the messages ${range} word for word`)

@@ -119,7 +119,8 @@ func (m model) pressed(key tea.KeyPressMsg) (tea.Model, tea.Cmd) {
 	return m, func() tea.Msg { return answer{asked, view.TextPage{Title: title, Text: m.output(args)}} }
 }
 
-// If the action needs a session and none is selected, command returns nil for args.
+// The method `command` returns the title and the arguments of the command for an action. If the action needs a session
+// and none is selected, `args` is nil.
 func (m model) command(action view.Action) (title string, args []string) {
 	args = []string{"--data-dir", m.dir}
 	switch action {

@@ -38,7 +38,8 @@ var (
 	})
 )
 
-// pagePolicy allows the page only to run its own script, and to load nothing. So text from a trace cannot do harm.
+// pagePolicy allows the page to run only its own script, and to load nothing. So text from a trace can do no harm, even
+// if it contains a script.
 var pagePolicy = func() string {
 	sum := sha256.Sum256([]byte(pageScript))
 	return "default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'unsafe-inline'; script-src 'sha256-" +
