@@ -146,7 +146,7 @@ func (h twoHarnesses) SessionStatus(ctx context.Context, c client.Client, p sche
 }
 
 // Two harnesses may have different sessions with the same id. Then the user must name the harness. But the two versions
-// of OpenCode share their sessions, so such a session exists only once.
+// of OpenCode share their sessions, so there the user need not choose.
 func TestStatusOfEqualIDs(t *testing.T) {
 	r := newRig(t)
 	defer r.serve(twoHarnesses{newFake()})()

@@ -79,7 +79,7 @@ export function signatureOf(part: Part): string {
   return ""
 }
 
-/** Whether OpenCode never sends any part of this message. */
+/** True if OpenCode never sends this message. */
 export function isHidden({ info, parts }: Message): boolean {
   if (info.role !== "assistant" || !info.error) return false
   if (info.error.name !== "MessageAbortedError") return true

@@ -93,8 +93,8 @@ func (r *restriction) object(at path, tree object, base reflect.Value) {
 	}
 }
 
-// agent checks the block that the project's file has for one agent. If a value in it is bad, agent removes the whole
-// block, so that only the user's block counts.
+// The method `agent` checks the block that the project's file has for one agent. If a value in the block is bad, the
+// method removes the whole block, so that only the user's block counts.
 func (r *restriction) agent(key path, tree object, value any, f field, mine reflect.Value) {
 	before := r.checker.bad
 	r.checker.inAgent = true

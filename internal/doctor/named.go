@@ -23,8 +23,8 @@ const namedTimeout = 3 * time.Second
 var errNoProgram = errors.New("which is not an executable file")
 
 // Named examines the program whose path is in the variable NamedBy. It returns the problem of this program as a
-// sentence, or "". isBroken means that no plugin can work with the program. A program of another version than this
-// doctor (`own`) is a problem, too, but it is not broken.
+// sentence, or "". isBroken means that no plugin can work with the program. If the program has another version than
+// this doctor (`own`), this is also a problem, but isBroken stays false.
 func Named(ctx context.Context, env func(string) string, own string, versionOf func(context.Context, string) (string, error)) (problem string, isBroken bool) {
 	path := env(NamedBy)
 	if path == "" {

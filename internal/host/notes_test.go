@@ -24,7 +24,7 @@ func waits(t *testing.T, kind schema.Harness) *harness {
 
 func (h *harness) testsNotes() { h.host.checks.After, h.host.checks.IndexDir = time.Millisecond, h.dir }
 
-// When a note is ready, the host tells this once. It tells it in the first session of the project that gets new
+// When a note is ready, the host tells the model, but only once: in the first session of the project that gets new
 // content, at the end of this content. The text of the note is marked as data, and the prefix stays cached.
 func TestReadyNoteIsToldOnce(t *testing.T) {
 	bothHarnesses(t, func(t *testing.T, kind schema.Harness) {

@@ -34,8 +34,8 @@ func inParts(word string) func(schema.AgentRunParams) (string, error) {
 
 type scriptedHistorian struct {
 	answer func(schema.AgentRunParams) (string, error)
-	// If the channel `asked` is not nil, each question is sent to it. The answer then waits until goOn or aborted can
-	// be received from.
+	// If the channel `asked` is not nil, each question is sent to it. The answer then waits until one of the channels
+	// `goOn` and `aborted` is ready.
 	asked         chan schema.AgentRunParams
 	goOn, aborted chan struct{}
 }

@@ -39,8 +39,8 @@ func answers(text, prompt *scored) bool {
 		prompt.Kind == index.Text && prompt.Role == index.User && strings.HasPrefix(prompt.Text, text.Context)
 }
 
-// The function `neighbours` adds to the term scores of each candidate a part of the term scores of the candidates near
-// it.
+// The function `neighbours` sets the field `near` of each candidate. This field holds a part of the term scores of the
+// candidates near it.
 func neighbours(all []scored) {
 	order := make([]*scored, len(all))
 	for i := range all {
