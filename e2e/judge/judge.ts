@@ -1,6 +1,6 @@
 // A judge that shares no code with magicctx. For each pass, it converts the raw array and the wire to OpenCode's
-// requests, and checks both against the rules of the providers. If the raw array breaks the same rule, the harness or
-// the model is to blame, and the judge reports no violation.
+// requests, and checks both against the rules of the providers. If both break the same rule, the harness or the model
+// is to blame, and the judge reports no violation.
 import { type Body, type ConverterName, Refusal, convert, converters } from "./convert.ts"
 import { type Evidence, evidenceOf } from "./evidence.ts"
 import { type Message, asked } from "./opencode.ts"

@@ -63,7 +63,7 @@ func (t ThinkingCheck) CountMissing(how Absence) (n int) {
 	return n
 }
 
-// A ThinkingCount contains sums over all requests of a session to binding models.
+// A ThinkingCount contains sums over all requests that one session has sent to binding models.
 type ThinkingCount struct {
 	Requests, Refused int
 	Made              int

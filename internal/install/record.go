@@ -15,8 +15,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A record tells how to undo the edit of a file. It is in the data directory, because a repository could ship a
-// record that names files to delete.
+// A record tells how to undo the edit of a file. It is in the data directory and not in the project, because a
+// repository could otherwise ship a record that names files to delete.
 type record struct {
 	File string `json:"file"`
 	// A record of the first release names no harness. It belongs to OpenCode.

@@ -145,9 +145,9 @@ func (h *Hindsight) carry(last, next int) float64 {
 	return h.rent[next] - h.rent[first] - float64(h.ready[first])*(h.rate[next]-h.rate[first])
 }
 
-// priceAt returns a function from the previous bust to the price of a bust at this request. Because of the bust, the
-// provider writes the tokens after the first change, instead of reading them from its cache. If the bust removes
-// nothing, its price is 0.
+// priceAt returns a function that maps the previous bust to the price of a bust at the request `at`. Because of the
+// bust, the provider writes the tokens after the first change, instead of reading them from its cache. If the bust
+// removes nothing, its price is 0.
 func (h *Hindsight) priceAt(at int) func(last int) float64 {
 	if at >= len(h.passages) || h.passages[at].IsGone {
 		return func(int) float64 { return 0 }
@@ -161,7 +161,7 @@ func (h *Hindsight) priceAt(at int) func(last int) float64 {
 	}
 	// The request itself adds tokens that are new in any case, so they are not part of the bust's price.
 	size := h.grown[at] - h.ready[at+1]
-	kept := make([]int, at+1) // kept[n] is for n requests up to the last bust
+	kept := make([]int, at+1) // kept[n] is the prefix that stays cached if the previous bust was at n-1
 	least := size
 	for i := at; i >= 0; i-- {
 		for _, p := range h.passages[i].Ready {

@@ -88,7 +88,7 @@ func TestSnapshotNeverSplitsAnArc(t *testing.T) {
 	})
 }
 
-// The eligible messages are larger than the cap only if they are a single message or arc.
+// The eligible messages may be larger than the cap only if they are a single message or a single arc.
 func TestEligibleMessagesKeepWithinTheCap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, r := genSituation(t, true), genRequest(t)
