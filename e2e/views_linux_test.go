@@ -40,7 +40,7 @@ const (
 )
 
 // When nothing happens, a view must need nearly no time, and all views together must not slow down a request. The times
-// depend on the machine, so the test prints them, and fails only if a share is too large. The sidebar runs without
+// depend on the machine, so the test prints them, and fails only if a value exceeds its limit. The sidebar runs without
 // OpenCode, whose own screen would need more time. `task bench:views` runs this test.
 func TestViewsCostNothing(t *testing.T) {
 	if *views == 0 {

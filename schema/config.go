@@ -145,8 +145,8 @@ type AutoDrop struct {
 	// ErrorSteps is the number of later steps of the model after which an error
 	// is old.
 	ErrorSteps int `json:"error_steps" jsonschema:"default=4,minimum=1" project:"trusted"`
-	// TurnProtection is the number of newest steps of the model that duplicates, superseded_writes and old_errors leave
-	// alone.
+	// TurnProtection is the number of newest steps of the model in which `duplicates`, `superseded_writes` and
+	// `old_errors` change nothing.
 	TurnProtection int `json:"turn_protection" jsonschema:"default=4,minimum=0" project:"trusted"`
 	// ProtectedTools are names of tools, or patterns (*, ?, {a,b}), whose calls the same three rules leave alone. Only
 	// the first 64 patterns are used. A pattern has at most 256 bytes and 32 alternatives.

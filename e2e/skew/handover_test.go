@@ -222,7 +222,7 @@ func (w *world) steps(dir string, n int) (steps []mockllm.Step) {
 	return steps
 }
 
-// The prompts of each session must form one chain. The journal must have one pass for each prompt.
+// Within a session, each prompt must extend the prompt before it. The journal must have one pass for each prompt.
 func (w *world) check(sessions []session, processes ...process) {
 	w.t.Helper()
 	w.end(processes...)

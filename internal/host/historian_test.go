@@ -219,8 +219,9 @@ func TestRevertWithdrawsCompartments(t *testing.T) {
 	}
 }
 
-// The user reverts messages of a compartment that the head does not show, and the next prompt hardly fits. The
-// extract must begin directly after the shown compartments. Otherwise, the head would hide uncovered messages.
+// The user reverts messages of a compartment that the head does not show, and the next prompt hardly fits. The extract
+// must begin directly after the compartments that the head shows. Otherwise, the head would hide messages that no
+// compartment covers.
 func TestEmergencyAfterARevertLeavesNoMessageOut(t *testing.T) {
 	h := answering(t, func(schema.AgentRunParams) (string, error) { return "", errors.New("busy") })
 	h.talk(0, 20, 300, 20_000)

@@ -150,7 +150,8 @@ func TestSettingsThatExistAreNotHidden(t *testing.T) {
 	}
 }
 
-// All harnesses read the same settings file of a project. A second file would hide the first, or have no effect.
+// All harnesses read the same settings file of a project. A second file would hide the first one, or would have no
+// effect. So an installation must not create a second file.
 func TestProjectHasOneSettingsFile(t *testing.T) {
 	for _, order := range [][]*Harness{{OpenCode, Pi}, {Pi, OpenCode}} {
 		t.Run(order[0].Name+" first", func(t *testing.T) {

@@ -48,7 +48,7 @@ type Route struct {
 const assumedLife = 30 * time.Minute
 
 // shortestLife is the lower bound of every learned life. Two steps of a turn are often a minute apart. With a shorter
-// life, a pass between them would take the prefix for expired, and would bust it.
+// life, a pass between them would believe that the prefix has expired, and would bust it.
 const shortestLife = time.Minute
 
 const day = 24 * time.Hour

@@ -148,7 +148,7 @@ func (s *screen) troubles(st schema.StatusResult) {
 	}
 }
 
-// split separates the faults that stop magicctx (broken) from all other warnings (odd).
+// split separates the faults that stop magicctx (`broken`) from all other warnings (`odd`).
 func split(st schema.StatusResult) (broken, odd []string) {
 	isListed := false
 	for _, w := range st.Warnings {
