@@ -83,8 +83,8 @@ func TestLineArrivesOnce(t *testing.T) {
 	})
 }
 
-// The host must add no line if the session does not need one, for example because the model sees the content anyway, or
-// because the user has switched lines off.
+// The host must add no line if the session needs none. For example, the model may still see the content, or the user
+// may have switched these lines off.
 func TestNoLineArrives(t *testing.T) {
 	for name, prepare := range map[string]func(h *harness){
 		"another project": func(h *harness) {

@@ -215,8 +215,8 @@ func (t *Tools) remember(e *memories.Editor, w writer, a memoryArgs, isReviewed 
 	return "", memories.Refuse("action is %q; it is write, update, merge, archive or list", a.Action)
 }
 
-// changed compares a text with the form in which it was stored. If they differ, for example because a credential was
-// removed, changed returns a sentence that tells this to the model.
+// The function `changed` compares a text with the form in which it was stored. If they differ, for example because a
+// credential was removed, it returns a sentence that tells the model so.
 func changed(written, stored string) string {
 	if strings.Contains(stored, "[redacted ") && !strings.Contains(written, "[redacted ") {
 		return " A credential in it was replaced: memories hold none."
