@@ -120,8 +120,8 @@ func (h *harness) sidekickStatus() *schema.SidekickStatus {
 	return st.Sidekick
 }
 
-// If the sidekick fails, for example with a missing tool, the next prompt gets the first search's findings, or
-// nothing.
+// If the sidekick fails, for example because its model calls a tool that it does not have, the next prompt gets the
+// findings of the first search, or nothing.
 func TestK21SidekickFailsWithoutHarm(t *testing.T) {
 	const kept = "The model gets what the first search has found."
 	for name, test := range map[string]struct {

@@ -27,7 +27,7 @@ func Plain(ctx context.Context, o Options, w io.Writer) error {
 	})
 }
 
-// JSON prints the status as a line after each change of a session. If no host is running, it says so on errs.
+// JSON prints the status as a line after each change of a session. If no host is running, it reports this on `errs`.
 func JSON(ctx context.Context, o Options, w, errs io.Writer) error {
 	isAway := false
 	return printed(ctx, o, func(n observer.News) error {
