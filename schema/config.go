@@ -92,9 +92,9 @@ type Config struct {
 	SystemPromptInjection SystemPromptInjection `json:"system_prompt_injection"`
 	// SQLite tunes the database. User file only.
 	SQLite SQLite `json:"sqlite" project:"never" effect:"none"`
-	// Notices lists the events for which the harness shows a short notice: "busts" shows the content that was
-	// removed from the prompt, "troubles" that the historian has failed twice in a row. An empty list shows
-	// neither. A notice that magicctx does not work at all is always shown. User file only.
+	// Notices lists the events for which the harness shows a short notice. "busts": content was removed from the
+	// prompt. "troubles": the historian has failed twice in a row. If the list is empty, neither is shown. A notice
+	// that magicctx does not work at all is always shown. User file only.
 	Notices []string `json:"notices" jsonschema:"default=busts,default=troubles,enum=busts,enum=troubles" project:"never"`
 	// Widget shows how full the window is, and what the newest bust did, above the prompt of Pi. User file only.
 	Widget bool `json:"widget" jsonschema:"default=true" project:"never"`
