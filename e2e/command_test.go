@@ -10,8 +10,8 @@ import (
 	"github.com/magicctx/magicctx-host/e2e/suite"
 )
 
-// `opencode run` cannot show toasts, so a command prints its answer. A plugin can end a command only by throwing an
-// exception. OpenCode's log must still contain no error.
+// `opencode run` cannot show toasts, so the answer to a command must be printed. A plugin can end a command only by
+// throwing an exception, but OpenCode's log must contain no error.
 func TestCommandsOutsideTheTUI(t *testing.T) {
 	suite.Needs(t)
 	t.Parallel()

@@ -359,7 +359,7 @@ func asSubagent(d *drive) {
 	d.session = d.last(d.rule).Session()
 }
 
-// A subagent has only one turn, so a bust cannot wait for the next turn.
+// A subagent has only one turn. So its bust cannot wait for the next turn, and must happen in the middle of this one.
 func checkAsSubagent(t *testing.T, _ *drive, requests []*mockllm.Request, passes []store.PassRow) {
 	checkRelief(t, relief{"pressure", 0.65, 0.85}, requests, passes)
 }

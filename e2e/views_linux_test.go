@@ -40,7 +40,7 @@ const (
 )
 
 // When nothing happens, a view must need nearly no time, and all views together must not slow down a request. The times
-// depend on the machine, so the test prints them, and fails only if a share is too large. The sidebar runs without
+// depend on the machine, so the test prints them, and fails only if a value exceeds its limit. The sidebar runs without
 // OpenCode, whose own screen would need more time. `task bench:views` runs this test.
 func TestViewsCostNothing(t *testing.T) {
 	if *views == 0 {
@@ -340,8 +340,8 @@ func (d *download) bench() *bench {
 	return b
 }
 
-// request waits as long as a fast model needs for an answer. Then it adds a message of 500 words, and returns the
-// duration of its pass.
+// The method `request` first waits as long as a fast model needs for an answer. Then it adds a message of 500 words,
+// and returns the duration of its pass.
 func (b *bench) request() time.Duration {
 	b.t.Helper()
 	time.Sleep(20 * time.Millisecond)

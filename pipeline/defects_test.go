@@ -60,7 +60,8 @@ func TestDefectC8BlankTextGetsNoTag(t *testing.T) {
 	}
 }
 
-// Bug C11: the first pass after a restart assumed that the prompt was empty.
+// Bug C11: the first pass after a restart assumed that the prompt was empty. So it freed no space, although the prompt
+// filled 90 % of the window.
 func TestDefectC11PressureSurvivesARestart(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.add(message("u1", "user", w.now, nil, textPart("p1", "q")), message("a1", "assistant", w.now, nil, textPart("p2", "x")),
@@ -129,8 +130,8 @@ func TestDefectC3BustAndNextPassSendTheSame(t *testing.T) {
 	}
 }
 
-// Bug C4: a pass removed an injected block from an answer, and with the block the answer's reasoning. The next pass
-// sent the reasoning again.
+// Bug C4: when a pass removed an injected block from an answer, it also left out the answer's reasoning. The next pass
+// sent the reasoning again, so the wire changed a second time.
 func TestDefectC4StrippedAnswerKeepsItsReasoning(t *testing.T) {
 	for _, signed := range []string{"", "signed "} {
 		s := begin(t, "anthropic", 1)

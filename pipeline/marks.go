@@ -7,9 +7,9 @@ import "github.com/magicctx/magicctx-host/schema"
 var TypicalPrice = schema.Price{Fresh: 1, Write: 1.25, Read: 0.1}
 
 type marks struct {
-	// floor is the size of the prompt after all arcs that may be dropped are dropped. prefix is the size of the part
-	// that the provider still has cached after a bust, for example the system prompt. growth is the number of tokens
-	// that a step adds to the prompt.
+	// `floor` is the size that the prompt has after every droppable arc was dropped. `prefix` is the size of the part
+	// that the provider still has cached after a bust, for example the system prompt. `growth` is the number of tokens
+	// that each step adds to the prompt.
 	high, floor, prefix int
 	growth              int
 	price               schema.Price

@@ -145,7 +145,8 @@ func TestExpansions(t *testing.T) {
 	}
 }
 
-// If the model often reads again what a rule has removed, the rule may propose edits only at a more urgent occasion.
+// If the model often reads again what a rule has removed, the pass asks this rule for edits only on a more urgent
+// occasion.
 func TestRegrettedRuleIsAskedLater(t *testing.T) {
 	build := func(regretted ...string) *world {
 		w := newWorld(t, true, 1)

@@ -12,15 +12,15 @@ import "github.com/magicctx/magicctx-host/schema"
 type Rent struct {
 	// Paid is the rent for removable content since the last bust.
 	Paid int
-	// Coverable is the rent for messages that a summary could replace. It is counted since the head last changed, and
-	// added to Paid when the summary is published.
+	// Coverable is the rent for messages that a summary could replace. It counts from the last change of the head. When
+	// the summary is published, Coverable is added to Paid.
 	Coverable int
-	// Removable is the number of tokens that a bust would remove, by the newest estimate. Queued is the part of it that
-	// queued drops would remove. Messages is the number of messages at the time of the estimate.
+	// Removable is the number of tokens that a bust would remove, by the newest estimate. Queued is the number of these
+	// tokens that belong to queued drops. Messages is the number of messages at the time of the estimate.
 	Removable, Queued, Messages int
-	// Price is the price of the bust when the last lump of at least leastRemoved tokens came. A later estimate replaces
-	// it only if it is lower: the price rises while the session waits, but that is no reason to wait longer. GrewAt is
-	// the number of the pass on which the lump came.
+	// Price is the price that the bust had when the last lump of at least leastRemoved tokens came. A later estimate
+	// replaces it only if it is lower. While the session waits, the price rises, but a higher price must not make the
+	// session wait even longer. GrewAt is the number of the pass on which the lump came.
 	Price, GrewAt int
 }
 
@@ -107,8 +107,8 @@ func (s *Session) buy(a *Assessment, r Readings, limit int) (Decision, bool) {
 	rent := a.Rent.paid(hasNews)
 	isLump := d.Price.Removed >= a.Rent.Removable+leastRemoved
 	if isLump {
-		// Until the next lump comes, no later moment is better for the bust. The next lump probably takes as many
-		// passes as the last. So the rent that these passes would cost is added in advance.
+		// A lump has just come, so until the next lump, now is the best moment for the bust. The next lump will
+		// probably take as many passes as this one took. So the rent that those passes would cost is added in advance.
 		rent += d.Price.Removed * (s.Meta.Passes - a.Rent.GrewAt)
 		a.Rent.GrewAt = s.Meta.Passes
 	}
@@ -149,8 +149,8 @@ func (m Rent) after(d Decision) Rent {
 }
 
 // RunBudget returns how much a run of the historian may cost now, as a number of tokens read from the cache: the rent
-// for the messages before the working set, minus the price of the bust that shows their summary. workingSet is in
-// tokens. While a summary waits for its bust, RunBudget returns -1.
+// for the messages before the working set, minus the price of the bust that shows their summary. `workingSet` is in
+// tokens. While a summary waits for its bust, RunBudget returns -1, so that no other run begins for rent.
 func (s *Session) RunBudget(published *History, workingSet int, p schema.Price) int {
 	if len(s.standing(published)) > s.State.Head.Shows() {
 		return -1

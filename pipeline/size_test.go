@@ -161,9 +161,9 @@ func TestGrowth(t *testing.T) {
 	}
 }
 
-// Bug F11: the user switched to a model that binds its thinking, so all thinking was removed from the wire. But the
-// host still counted this thinking, and freed space for it. The thinking of a3 is newer than the last measured prompt,
-// so it must not be subtracted.
+// Bug F11: the user switched to a model that binds its thinking, so the host left out all older thinking. But the host
+// still counted this thinking as a part of the prompt, and freed space without need. The host may subtract only
+// thinking that the last measured prompt contained. The thinking of a3 is newer, so it must not be subtracted.
 func TestLostThinkingIsSubtractedFromTheSize(t *testing.T) {
 	for name, c := range map[string]struct {
 		bindsBefore bool

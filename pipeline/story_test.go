@@ -58,7 +58,7 @@ func TestStories(t *testing.T) {
 	}
 }
 
-// tell plays the story, and writes the results into the .want sections of the archive. differs reports whether they
+// tell plays the story, and writes the results into the .want sections of the archive. It returns true if a section has
 // changed.
 func tell(t *testing.T, a *txtar.Archive) (differs bool) {
 	t.Helper()

@@ -62,7 +62,7 @@ func TestDroppedPromptComesBackWhenItIsTheNewestAgain(t *testing.T) {
 	})
 }
 
-// While the model answers a long prompt, the prompt is pinned. Afterwards, it is not. If the user then reverts to a
+// A long prompt is pinned while the model answers it, and no longer pinned afterwards. If the user then reverts to a
 // point within the turn of this prompt, it must be pinned again.
 func TestCoveredPromptIsPinnedWhenItIsTheNewestAgain(t *testing.T) {
 	bothCodecs(t, func(t *testing.T, codec transcript.Codec) {

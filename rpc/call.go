@@ -155,8 +155,8 @@ func errorResponse(id jsonrpc2.ID, method string, code int, err error) *jsonrpc2
 	return &jsonrpc2.Response{ID: id, Error: &jsonrpc2.Error{Code: int64(code), Message: message}}
 }
 
-// answer sends a response to the request, but only the first one. If the call has already been answered, for example
-// with a timeout, it discards the response.
+// answer sends the response to a request, unless the call has already been answered, for example with a timeout. In
+// that case, it discards the response and returns false.
 func (c *call) answer(resp *jsonrpc2.Response) bool {
 	if !c.answered.CompareAndSwap(false, true) {
 		return false

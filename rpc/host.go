@@ -8,7 +8,7 @@ import (
 )
 
 // A Provider gives the server the host that answers its calls. If there is no host, for example because its database
-// cannot be opened, the provider itself answers the methods that must work.
+// cannot be opened, the provider itself answers those methods that must work even without a host, for example Status.
 type Provider interface {
 	// Current returns the host for one call. The caller must call release when it has finished with the host. If there
 	// is no host, Current returns the error with which to answer the call.

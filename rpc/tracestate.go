@@ -70,8 +70,8 @@ func (r *Recorder) export(ctx context.Context, f frame) {
 	}
 }
 
-// isDue reports whether the recorder must ask the host for the session's state before this transform. If it returns
-// true, it also records that the caller asks now.
+// isDue reports whether the recorder must ask the host for the session's state before this transform. If so, it assumes
+// that the caller asks at once, and records this.
 func (k *exportedState) isDue(p schema.TransformParams) bool {
 	at, isKnown := k.sessions[p.Session]
 	if isKnown && p.Base != 0 && at == k.opened {

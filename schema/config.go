@@ -60,11 +60,12 @@ type Config struct {
 	// ExecuteThresholdTokens is the high mark in tokens, by model. If the window is known, it overrides the percentage,
 	// but is never above 80 % of the window.
 	ExecuteThresholdTokens map[string]float64 `json:"execute_threshold_tokens,omitempty" bare:"default" jsonschema:"oneof_type=number;object,minimum=5000,maximum=2000000" project:"trusted"`
-	// LowMarkPercentage is the share of the window, in percent, down to which magicctx frees space under pressure. With 0, the host chooses it from
-	// prices and growth.
+	// LowMarkPercentage is the share of the window, in percent, down to which magicctx frees space under pressure. With
+	// 0, the host chooses it from the prices and the growth of the prompt.
 	LowMarkPercentage float64 `json:"low_mark_percentage" jsonschema:"default=0,minimum=0,maximum=75" project:"trusted"`
-	// Spending is the choice between money and memory: with "frugal" and "balanced", magicctx also removes old content when that saves money, long before
-	// the window is full. "balanced" keeps more of the recent session word for word. With "generous", saving money is no reason to remove anything.
+	// Spending is the choice between money and memory: with "frugal" and "balanced", magicctx also removes old content
+	// when that saves money, long before the window is full. "balanced" keeps more of the recent session word for word.
+	// With "generous", saving money is no reason to remove anything.
 	Spending Spending `json:"spending" jsonschema:"default=balanced,enum=frugal,enum=balanced,enum=generous" project:"trusted"`
 	// AutoDrop configures which content is dropped although the model has not asked for it. Such content is dropped
 	// only on requests that lose the provider's cache anyway.
@@ -72,9 +73,10 @@ type Config struct {
 	// ProtectedTags is the number of newest tags that are not dropped while the provider's cache is alive. If the next
 	// prompt might not fit, even their tool output is dropped.
 	ProtectedTags int `json:"protected_tags" jsonschema:"default=20,minimum=1,maximum=100" project:"trusted"`
-	// ClearReasoningAge is the age, in tags, at which reasoning is cleared.
+	// ClearReasoningAge is the number of newer tags after which reasoning is removed.
 	ClearReasoningAge int `json:"clear_reasoning_age" jsonschema:"default=50,minimum=10" project:"trusted"`
-	// HistoryBudgetPercentage is the share of the usable window (the window times the execute threshold) for history, in percent.
+	// HistoryBudgetPercentage is the share of the usable window (the window times the execute threshold) for history,
+	// in percent.
 	HistoryBudgetPercentage float64 `json:"history_budget_percentage" jsonschema:"default=15,minimum=5,maximum=50" project:"less"`
 	// ProjectDocs configures the documents of the project in the prompt.
 	ProjectDocs ProjectDocs `json:"project_docs"`
@@ -82,15 +84,17 @@ type Config struct {
 	HistorianTimeoutMS int `json:"historian_timeout_ms" jsonschema:"default=300000,minimum=60000" project:"trusted"`
 	// CommitClusterTrigger starts the historian after clusters of commits.
 	CommitClusterTrigger CommitClusterTrigger `json:"commit_cluster_trigger"`
-	// CompactionMarkers keeps OpenCode's message array short in long sessions. The host writes a marker into OpenCode's database, as OpenCode's own compaction does, and OpenCode then leaves out the messages that are summarised. Only OpenCode 1.18.33 is supported. If you switch this off, the markers are removed.
+	// CompactionMarkers keeps OpenCode's message array short in long sessions. The host writes a marker into OpenCode's
+	// database, as OpenCode's own compaction does, and OpenCode then leaves out the messages that are summarised. Only
+	// OpenCode 1.18.33 is supported. If you switch this off, the markers are removed.
 	CompactionMarkers bool `json:"compaction_markers" jsonschema:"default=false" project:"never"`
 	// SystemPromptInjection adds the guidance to the system prompt.
 	SystemPromptInjection SystemPromptInjection `json:"system_prompt_injection"`
 	// SQLite tunes the database. User file only.
 	SQLite SQLite `json:"sqlite" project:"never" effect:"none"`
-	// Notices lists the events for which the harness shows a short notice: "busts" shows the content that was
-	// removed from the prompt, "troubles" that the historian has failed twice in a row. An empty list shows
-	// neither. A notice that magicctx does not work at all is always shown. User file only.
+	// Notices lists the events for which the harness shows a short notice. "busts": content was removed from the
+	// prompt. "troubles": the historian has failed twice in a row. If the list is empty, neither is shown. A notice
+	// that magicctx does not work at all is always shown. User file only.
 	Notices []string `json:"notices" jsonschema:"default=busts,default=troubles,enum=busts,enum=troubles" project:"never"`
 	// Widget shows how full the window is, and what the newest bust did, above the prompt of Pi. User file only.
 	Widget bool `json:"widget" jsonschema:"default=true" project:"never"`
@@ -100,7 +104,8 @@ type Config struct {
 	KeepSubagents bool `json:"keep_subagents" jsonschema:"default=false" project:"off"`
 	// CavemanTextCompression shortens old text. It works only where ctx_reduce is off.
 	CavemanTextCompression CavemanTextCompression `json:"caveman_text_compression"`
-	// Embedding lets searches find messages by their meaning. The texts of the index are sent to the service. User file only.
+	// Embedding lets searches find messages by their meaning. The texts of the index are sent to the service. User file
+	// only.
 	Embedding Embedding `json:"embedding" project:"never"`
 	// Memory configures the memories that last beyond a session.
 	Memory Memory `json:"memory"`
@@ -140,14 +145,15 @@ type AutoDrop struct {
 	// ErrorSteps is the number of later steps of the model after which an error
 	// is old.
 	ErrorSteps int `json:"error_steps" jsonschema:"default=4,minimum=1" project:"trusted"`
-	// TurnProtection is the number of newest steps of the model that duplicates, superseded_writes and old_errors leave alone.
+	// TurnProtection is the number of newest steps of the model in which `duplicates`, `superseded_writes` and
+	// `old_errors` change nothing.
 	TurnProtection int `json:"turn_protection" jsonschema:"default=4,minimum=0" project:"trusted"`
 	// ProtectedTools are names of tools, or patterns (*, ?, {a,b}), whose calls the same three rules leave alone. Only
 	// the first 64 patterns are used. A pattern has at most 256 bytes and 32 alternatives.
 	ProtectedTools []string `json:"protected_tools" check:"pattern" jsonschema:"default=todowrite,default=todoread,default=task,default=skill,default=question,default=plan_*,default=ctx_*" project:"trusted"`
 	// ProtectedPaths are patterns (**, *, ?, {a,b}), with the same limits. The three rules leave calls for matching
-	// files alone. As long as the next prompt fits, the rules that drop tool output under pressure do, too. A pattern
-	// is matched against the path that the tool got, and against the path relative to the project.
+	// files alone. As long as the next prompt fits, so do the rules that drop tool output under pressure. A pattern is
+	// matched against the path that the tool got, and against the path relative to the project.
 	ProtectedPaths []string `json:"protected_paths,omitempty" check:"pattern" project:"trusted"`
 }
 
@@ -388,7 +394,8 @@ type Dreamer struct {
 	TaskTimeoutMinutes int `json:"task_timeout_minutes" jsonschema:"default=20,minimum=5" project:"less"`
 	// InjectDocs shows the project's maintained documents to the model, even while the dreamer is disabled.
 	InjectDocs bool `json:"inject_docs" jsonschema:"default=true" project:"off" effect:"none"`
-	// UserMemories turns repeated observations about the user into memories that all projects see, even while the dreamer is disabled.
+	// UserMemories turns repeated observations about the user into memories that all projects see, even while the
+	// dreamer is disabled.
 	UserMemories UserMemories `json:"user_memories" project:"never"`
 	// PinKeyFiles shows outlines of often read files to the model, even while the dreamer is disabled.
 	PinKeyFiles PinKeyFiles `json:"pin_key_files"`

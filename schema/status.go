@@ -298,8 +298,8 @@ type NextBust struct {
 	// true, Freed, Resent and Cost are that pass's figures. If not, they are bounds: a bust frees at most Freed, and
 	// sends at least Resent again.
 	Waits bool `json:"waits,omitzero"`
-	// At is the high mark: once the prompt has this size, a pass may bust. Down is the low mark: the pass does not
-	// shrink the prompt further than to this size.
+	// At is the high mark: once the prompt has this size, a pass may bust. Down is the low mark: the bust shrinks the
+	// prompt to about this size.
 	At   int `json:"at"`
 	Down int `json:"down"`
 	// Freed is the size of the content that the bust removes. Resent is the size

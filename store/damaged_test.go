@@ -12,9 +12,9 @@ import (
 )
 
 // Whatever was damaged, the user's next passes must be stored, either at once or after the host has opened the store
-// again because of ErrDamaged. Two bugs were fixed here. A changed application id disabled magicctx until the user
-// moved the file away. And if a unit key was damaged in the table but not in its index, or the other way round, each
-// pass failed with UNIQUE.
+// again because of ErrDamaged. Two bugs were fixed here. First, a changed application id disabled magicctx until the
+// user moved the file away. Second, if a unit key was damaged in the table but not in its index, or the other way
+// round, each pass failed with a UNIQUE error.
 func TestEachDamagedDatabaseIsRepairedOrMovedAside(t *testing.T) {
 	closed := t.TempDir()
 	s := openIn(t, closed)
@@ -82,9 +82,9 @@ func damageAny(r *rand.Rand, d []byte) (kind string, damaged []byte) {
 	return fmt.Sprintf("the page at %d, which is now that of %d,", to, from), d
 }
 
-// goOn stores three passes. As a host would, it opens the store a second time if necessary. isWhole means that the file
-// contained all passes before it was damaged. Then goOn also checks that these passes still exist, or that the database
-// was moved aside.
+// goOn stores three passes. If the first attempt finds damage, goOn opens the store a second time, as a host would.
+// isWhole means that the file contained all passes before it was damaged. In this case, goOn also checks that these
+// passes still exist, or that the database was moved aside.
 func goOn(t *testing.T, dir string, isWhole bool) {
 	isAside := false
 	for attempt := 1; ; attempt++ {

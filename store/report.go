@@ -64,8 +64,8 @@ var reportHeadSQL string
 //go:embed query/report_folds.sql
 var reportFoldsSQL string
 
-// All returns the reports for a status: at most limit sessions, those with the newest passes first. If limit is 0, it
-// returns all sessions. known is the number of all sessions that have not expired. Long sessions do not make All
+// All returns the reports for a status: the `limit` sessions with the newest passes, newest first. If `limit` is 0, it
+// returns all sessions. `known` is the number of all sessions that have not expired. Long sessions do not make All
 // slower.
 func (s *Reports) All(ctx context.Context, limit int) (reports []SessionReport, known int, err error) {
 	err = s.view(ctx, func(c *sqlite3.Conn) error {

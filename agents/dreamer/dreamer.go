@@ -214,7 +214,7 @@ type checker struct {
 	task  Task
 	job   Job
 	shown []chronicle.Memory
-	// used has the ids of the memories in accepted changes. freed is the size of the archived memories, in tokens.
+	// `used` has the ids of the memories in accepted changes. `freed` is the size of the archived memories, in tokens.
 	used  map[int64]bool
 	freed int
 }

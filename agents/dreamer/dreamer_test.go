@@ -27,8 +27,8 @@ func taskOf(name string) Task {
 	return Tasks[slices.IndexFunc(Tasks, func(t Task) bool { return t.Name == name })]
 }
 
-// wants checks an answer of the model. The accepted changes must have the kinds in want. If why is not "", the rule
-// that why names must reject one change.
+// wants checks an answer of the model. The accepted changes must have the kinds `want`. If `why` is not "", exactly one
+// change must be rejected, with a text that contains `why`.
 func wants(t *testing.T, task string, j Job, answer, why string, want ...Kind) {
 	t.Helper()
 	r, err := taskOf(task).Run(t.Context(), answering(answer), j)
@@ -143,8 +143,8 @@ func TestVerifyIsChecked(t *testing.T) {
 	}
 }
 
-// A memory may be archived if the memories do not fit into a prompt, no session has learned it again for two weeks, it
-// is not a rule, and the user has not written it.
+// A memory may be archived only if four conditions hold: the memories do not all fit into a prompt, no session has
+// learned this memory again for two weeks, it is not a rule, and the user did not write it.
 func TestArchiveStaleIsChecked(t *testing.T) {
 	const now = 100 * 24 * 3_600_000
 	old := int64(now - 14*24*time.Hour/time.Millisecond)

@@ -39,8 +39,8 @@ type ErrandResult struct {
 
 // RunErrand runs the historian over a range, chunk by chunk. If no model gives a valid answer, RunErrand tries a
 // shorter chunk, with half the budget. If a shorter chunk cannot help, it stops. It writes no extractive compartments,
-// because such a poor summary is better than none only in an emergency. If a port fails or ctx ends, RunErrand returns
-// an error. Results that were saved before stay saved.
+// because such poor summaries are justified only in an emergency. If a port fails or ctx ends, RunErrand returns an
+// error. Results that were saved before stay saved.
 func RunErrand(ctx context.Context, j Errand, p ErrandPorts) (ErrandResult, error) {
 	r := progress{job: &j, ports: &p, budget: j.Budget, failedAt: j.Range.End + 1, references: j.Job.References}
 	r.done.Next = j.Range.Start

@@ -143,8 +143,8 @@ var (
 	})
 )
 
-// parseItems reads what the answer says about promises. The line "* 3" chooses sentence 3 of the question. The line "*
-// open 12 done [45]" closes promise 12, because of message 45.
+// parseItems reads the lines of the answer that are about promises. For example, "* 3" means that sentence 3 of the
+// question is a promise, and "* open 12 done [45]" means that message 45 shows promise 12 to be done.
 func (d *Draft) parseItems(text string) {
 	for _, line := range bullets(text) {
 		line = strings.ToLower(line)
@@ -161,9 +161,10 @@ func (d *Draft) parseItems(text string) {
 	}
 }
 
-// confirmItems accepts a chosen sentence only if the raw messages contain it. It accepts that a promise is closed only
-// if the question showed this promise, and if the answer names a message of the chunk in which the user or the agent
-// says something. Only a message of the user can withdraw a promise of the user.
+// confirmItems keeps only the parts of the answer that the raw messages confirm. It accepts a chosen sentence only if a
+// raw message contains it. It accepts that a promise is closed only if the question showed this promise, and if the
+// answer names a message of the chunk in which the user or the agent says something. A promise of the user can be
+// withdrawn only by a message of the user.
 func (c *candidate) confirmItems(j *Job) {
 	raw := j.Raw()
 	for i, s := range j.promises() {

@@ -141,8 +141,8 @@ func (r *Result) question(ctx context.Context, a ask.Asker, j Job, system string
 	return withoutThinking(answer.Text), nil
 }
 
-// promptOf writes the question. The words and the hits are data, so they are escaped. Otherwise, a text could
-// close its element.
+// promptOf writes the question. The words and the hits are data, so they are escaped. Otherwise, a text that contains a
+// closing tag could end its element early.
 func promptOf(words string, hits []Hit) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<words>%s</words>\n", html.EscapeString(cut(words, maxWords)))

@@ -13,7 +13,7 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// storeSession stores a session in a window of 48,000 tokens. prompt is the size of its newest prompt in tokens.
+// storeSession stores a session whose window has 48,000 tokens. `prompt` is the size of its newest prompt in tokens.
 func storeSession(t *testing.T, dir, harness, id string, prompt int) {
 	t.Helper()
 	must := func(err error) {

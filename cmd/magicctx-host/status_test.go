@@ -83,7 +83,8 @@ func TestStatusAnswersWhileEveryLaneIsBlocked(t *testing.T) {
 	passes.Wait()
 }
 
-// A process that listens on the socket may be something other than a host, or a broken host.
+// The process that listens on the socket may be a broken host, or not a host at all. In both cases, `status` must say
+// that the host does not answer.
 func TestStatusSaysThatTheHostDoesNotAnswer(t *testing.T) {
 	r := newRig(t)
 	l, err := net.Listen("unix", r.endpoint.String())
@@ -144,7 +145,8 @@ func (h twoHarnesses) SessionStatus(ctx context.Context, c client.Client, p sche
 	return schema.SessionStatus{}, unknownSession{}
 }
 
-// Two harnesses may have different sessions with the same id. The two versions of OpenCode share sessions.
+// Two harnesses may have different sessions with the same id. Then the user must name the harness. But the two versions
+// of OpenCode share their sessions, so there the user need not choose.
 func TestStatusOfEqualIDs(t *testing.T) {
 	r := newRig(t)
 	defer r.serve(twoHarnesses{newFake()})()

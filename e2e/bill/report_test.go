@@ -99,7 +99,8 @@ func TestReportComparesBills(t *testing.T) {
 	}
 }
 
-// A session that ended early is cheaper than a whole one. It must not look like a saving.
+// A session that ended early is cheaper than a whole one. This must not look like a saving, so the report gives no
+// ratio for it.
 func TestUnansweredTurnsHaveNoRatio(t *testing.T) {
 	theirs := result{Name: "OpenCode", Turns: 60, tally: tally{prices: prices, Turns: 60, Tokens: promptcache.Tokens{Write: 100}}}
 	ours := result{Name: "magicctx", Turns: 60, tally: tally{prices: prices, Turns: 9, Tokens: promptcache.Tokens{Write: 10}}}
@@ -108,8 +109,8 @@ func TestUnansweredTurnsHaveNoRatio(t *testing.T) {
 	}
 }
 
-// Each value of the setting spending has its own bound for the cost with magicctx, relative to the cost without it.
-// Where cached tokens are especially cheap, magicctx can save less, so the bound is wider.
+// Each value of the setting `spending` has its own bound for the cost with magicctx, relative to the cost without it.
+// If cached tokens are especially cheap, magicctx can save less, so the bound is wider.
 func TestBoundsFollowTheDial(t *testing.T) {
 	for _, c := range []struct {
 		spending schema.Spending

@@ -58,8 +58,8 @@ func (s story) size(p place, usual int) int {
 	return usual
 }
 
-// Turns count from 1. step is 0 after the user's prompt, n after the n-th call, and `done` after the answer that ends
-// the turn.
+// Turns count from 1. The value of `step` is 0 after the user's prompt, n after the n-th call, and `done` after the
+// answer that ends the turn.
 type place struct{ turn, step int }
 
 const done = calls + 1
@@ -81,8 +81,8 @@ func (s story) prompt(turn int) string {
 	return s.withNeedle(place{turn, 0}, fmt.Sprintf("Turn %d: ", turn)+prose(promptTokens, 1, turn))
 }
 
-// after returns the model's next answer at a place in the story. OpenCode tells the model to continue after a
-// compaction, even if the turn is over. So OpenCode may ask for one more answer after the last one of a turn.
+// The method `after` returns the model's next answer at a place in the story. After a compaction, OpenCode tells the
+// model to continue, even if the turn is over. So a turn may have one more answer after its last one.
 func (s story) after(p place) answer {
 	switch {
 	case p.step < calls:

@@ -8,7 +8,7 @@ import { minute, type World } from "./world.ts"
 const betweens = {
   nothing: 70, late: 3, foreign: 2, compact: 1.5, unsavedTag: 1, revert: 7, fork: 4, switchModel: 5, idle: 7, flush: 4, plan: 6, instructions: 1.5, prune: 1.5, reload: 1, loseDatabase: 0.5, other: 3,
 }
-/** In Pi, outputs are not pruned and messages do not change. The user moves in the tree of the session instead. */
+/** In Pi, nothing prunes outputs or changes messages between two turns. But the user moves in the session's tree. */
 const piBetweens = { ...betweens, plan: 0, prune: 0, late: 0, foreign: 0, revert: 0, unsavedTag: 0, tree: 12, command: 6 }
 
 export async function between(world: World, random: Random): Promise<void> {
@@ -120,7 +120,7 @@ function command(world: World, random: Random): void {
   world.session.rows.push(new Row(message))
 }
 
-/** The user runs OpenCode's compaction, which keeps the newest turns or no turn. */
+/** The user runs OpenCode's compaction. It keeps either the newest turns or nothing. */
 async function compact(world: World, random: Random): Promise<void> {
   const { session } = world
   const visible = session.visible()
@@ -147,7 +147,10 @@ async function compact(world: World, random: Random): Promise<void> {
   world.plugin.tell("session.compacted", { sessionID: session.id })
 }
 
-/** Removes the newest turns at once. The real OpenCode removes the rows with the next prompt. */
+/**
+ * Reverts the newest turns, and removes their rows at once. The real OpenCode removes the rows only when the user sends
+ * the next prompt.
+ */
 export function revert(world: World, random: Random): void {
   const { rows } = world.session
   const users = rows.flatMap((row, i) => (row.isPrompt ? [i] : []))
@@ -186,8 +189,8 @@ export async function fork(world: World, random: Random): Promise<void> {
   for (const row of copy.rows) world.plugin.updated(row)
   world.session = copy
   world.refusals.clear() // no event tells the host of the copy that its newest prompt was refused in the original (-seed 6021)
-  // A real user forks only after the host has got the event of the last answer. The host does not order calls of two
-  // sessions, so without this pause the fork could come first (-seed 100211).
+  // A real user forks only after the host has received the event of the last answer. The host does not order the calls
+  // of different sessions, so without this pause the fork could overtake the event (-seed 100211).
   await new Promise((resolve) => setTimeout(resolve, 50))
 }
 

@@ -79,7 +79,7 @@ export function signatureOf(part: Part): string {
   return ""
 }
 
-/** Whether OpenCode leaves the whole message out of each request. */
+/** True if OpenCode never sends this message. */
 export function isHidden({ info, parts }: Message): boolean {
   if (info.role !== "assistant" || !info.error) return false
   if (info.error.name !== "MessageAbortedError") return true
@@ -178,8 +178,9 @@ export function bytesIn(turns: readonly Turn[]): number {
 }
 
 /**
- * Returns the size of a prompt that has the system prompt and the tools of chain. isCovered tells whether the head
- * replaces a message. kept returns the size of a message on the wire, or undefined if the message is sent raw.
+ * Returns the size of a prompt with the system prompt and the tools of `chain`. The function `isCovered` tells whether
+ * the head replaces a message. The function `kept` returns the size of a message on the wire, or undefined if the
+ * message is sent raw.
  */
 export function promptBytes(raw: readonly Turn[], ids: Iterable<string>, chain: Chain, headBytes: number, isCovered: (id: string) => boolean, kept: (id: string) => { bytes: number } | undefined): number {
   let sum = headBytes + chain.bytes - chain.blocks.reduce((all, { bytes }) => all + bytes, 0)

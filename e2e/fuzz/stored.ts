@@ -22,8 +22,9 @@ export class Stored {
   }
 
   /**
-   * The original, as long as no pass of the copy is stored. If the database is locked during the copy's first pass, the
-   * host uses the original's edits, and stores them for the copy with a later pass (-seed 100250).
+   * The original of the copy, or undefined as soon as a pass of the copy is stored. If the database is locked during
+   * the copy's first pass, the host uses the original's edits. It stores them for the copy only with a later pass
+   * (-seed 100250).
    */
   private get unstoredOriginal(): Original | undefined {
     return this.isEmpty() ? this.original : undefined
@@ -68,7 +69,10 @@ export class Stored {
     }
   }
 
-  /** The keys that a compartment may have for a message. In a copy, it may be the key of the original's message. */
+  /**
+   * Returns the keys that a compartment may use for a message. In a copy, it may still use the key of the original's
+   * message.
+   */
   names(id: string): string[] {
     const theirs = this.original?.messages.get(id)
     return [this.key(id), ...(theirs === undefined ? [] : this.original!.stored.names(theirs))]

@@ -448,7 +448,7 @@ export class World {
 
 }
 
-/** The path of the shim's log. temporary is the directory for temporary files. */
+/** Returns the path of the shim's log. `temporary` is the directory for temporary files. */
 export function shimLogPath(temporary: string, harness: Harness): string {
   const user = process.getuid?.() ?? ""
   return join(temporary, `magicctx-${user}`, `${harness === "pi" ? "pi" : "opencode"}-shim-${process.pid}.log`)

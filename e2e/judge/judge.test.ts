@@ -124,7 +124,8 @@ const good: [ConverterName, Any, Partial<Evidence>][] = [
     { ...thinks, system: [{ ...text("s"), cache_control: {} }], messages: [user(text("hi"), image("image/png")), assistant(think("a"), think("b"), text("so"), call("c"), call("d")), user(result("c"), result("d"), { ...text("and"), cache_control: {} })] },
     { proofs: signed("a", "b"), runs: [["sig-a", "sig-b"]], ofCall: new Map([["d", ["sig-a", "sig-b"]]]) },
   ],
-  // Thinking of finished turns may be missing, and a binding model accepts a turn without thinking.
+  // A request may leave out the thinking of finished turns. A model that binds its thinking also accepts an unfinished
+  // turn without thinking.
   ["anthropic", { ...thinks, messages: [hello, assistant(call("c")), user(result("c")), assistant(text("so")), hello] }, { ofCall: new Map([["c", ["sig-a"]]]) }],
   ["anthropic", { ...thinks, messages: [hello, assistant(call("c")), user(result("c"))] }, { binds: true, ofCall: new Map([["c", ["sig-a"]]]) }],
   ["openai-chat", { messages: [say_("hi"), { ...call_("c"), tool_calls: [...call_("c").tool_calls, ...call_("d").tool_calls] }, answer_("d"), answer_("c"), say_("go on")] }, {}],

@@ -1,6 +1,6 @@
 // A judge that shares no code with magicctx. For each pass, it converts the raw array and the wire to OpenCode's
-// requests, and checks both against the rules of the providers. If the raw array breaks the same rule, the harness or
-// the model is to blame, and the judge reports no violation.
+// requests, and checks both against the rules of the providers. If both break the same rule, the harness or the model
+// is to blame, and the judge reports no violation.
 import { type Body, type ConverterName, Refusal, convert, converters } from "./convert.ts"
 import { type Evidence, evidenceOf } from "./evidence.ts"
 import { type Message, asked } from "./opencode.ts"
@@ -117,9 +117,9 @@ async function judgeBy(name: ConverterName, c: Case): Promise<Violation[]> {
  * Maps a rule A, or the identity of a finding, to a rule B. If the raw array breaks rule B, a finding of rule A in the
  * wire does not count, because the request was already invalid or the finding has no effect.
  *
- * For example, if the raw array's last answer begins with a text, because the harness asked twice in a turn, thinking
- * after the text has no effect. If the raw array ends with an answer, the provider refuses it in any case. If it
- * contains a blank text, the provider refuses it with or without a breakpoint.
+ * For example, the harness may ask the model twice in one turn. Then the raw array's last answer begins with a text,
+ * and thinking after this text has no effect. If the raw array ends with an answer, the provider refuses it in any
+ * case. If it contains a blank text, the provider refuses it with or without a breakpoint.
  */
 const moot: Record<string, string> = {
   "thinking-newest": "thinking-first",

@@ -20,8 +20,8 @@ type Step struct {
 	// If Error is set, the server sends this HTTP error instead of Blocks.
 	Error *HTTPError
 	Delay time.Duration
-	// The server waits for Until before it sends anything. Until must return when its context ends. Rules run one at a
-	// time, so a rule must not wait for another request, but Until may.
+	// If Until is set, the server calls it, and sends nothing until it returns. Until must return when its context
+	// ends. Rules run one at a time, so a rule must not wait for another request, but Until may.
 	Until func(context.Context)
 	// ChunkBytes is the size of the events in which a text is streamed. If it is 0, each text is one event.
 	ChunkBytes int

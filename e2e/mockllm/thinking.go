@@ -20,8 +20,8 @@ type BoundBlock struct {
 	Why   string
 }
 
-// An Absence is the reason why a request lacks a thinking block that it should contain, because the block was valid in
-// the last request or came with the answer to it.
+// A request should contain each thinking block that was valid in the request before it, or that came with the answer to
+// that request. An Absence is the reason why such a block is missing.
 type Absence int
 
 const (
@@ -63,7 +63,7 @@ func (t ThinkingCheck) CountMissing(how Absence) (n int) {
 	return n
 }
 
-// A ThinkingCount contains sums over all requests of a session to binding models.
+// A ThinkingCount contains sums over all requests that one session has sent to binding models.
 type ThinkingCount struct {
 	Requests, Refused int
 	Made              int

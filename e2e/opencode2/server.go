@@ -174,7 +174,7 @@ func (s *Server) Stop() error {
 	return nil
 }
 
-// Call stores the member data of the answer in out. out may be nil.
+// Call sends a request, and decodes the answer's member "data" into `out`. If `out` is nil, Call ignores the answer.
 func (s *Server) Call(ctx context.Context, method, path string, in, out any) error {
 	raw, err := s.request(ctx, method, path, in)
 	if err != nil || out == nil {

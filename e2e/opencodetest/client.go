@@ -225,8 +225,8 @@ type Event struct {
 	Properties json.Value `json:"properties"`
 }
 
-// Events returns when OpenCode has confirmed the subscription. The sequence ends when ctx ends, or when the caller leaves
-// its loop.
+// Events waits until OpenCode has confirmed the subscription, and then returns the events as a sequence. The sequence
+// ends when ctx ends, or when the caller leaves its loop.
 func (c *Client) Events(ctx context.Context) (iter.Seq[Event], error) {
 	ctx, cancel := context.WithCancel(ctx)
 	res, err := c.do(ctx, http.MethodGet, "/event", nil) //nolint:bodyclose // closed when the loop over the events ends

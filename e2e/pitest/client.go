@@ -130,7 +130,8 @@ func (t Turn) Wait(ctx context.Context) (Message, error) {
 	return last, last.Err()
 }
 
-// idle waits until a run has ended and no other run follows it. It looks only at the records after position `at`.
+// The method `idle` waits until a run has ended and no other run follows it. It looks only at the records from position
+// `at` on.
 func (p *Pi) idle(ctx context.Context, at int) error {
 	if p.version != V074 {
 		_, _, err := p.records.await(ctx, at, isOfType("agent_settled"))
@@ -250,7 +251,7 @@ func (p *Pi) Fork(ctx context.Context, entry string) (id string, err error) {
 
 func (p *Pi) Clone(ctx context.Context) (id string, err error) { return p.replace(ctx, "clone", nil) }
 
-// An extension may refuse to replace the session. replace then returns an error.
+// The method `replace` runs a command that replaces the session. It returns an error if an extension refuses that.
 func (p *Pi) replace(ctx context.Context, command string, body object) (id string, err error) {
 	var done struct {
 		Cancelled bool `json:"cancelled"`

@@ -62,8 +62,8 @@ func (r *Record) UnmarshalJSON(line []byte) error {
 }
 
 type records struct {
-	// mu guards all fields below. Whenever one of them changes, news is closed and replaced, which wakes each waiting
-	// await.
+	// mu guards all fields below. Whenever one of them changes, the channel `news` is closed and replaced. This wakes
+	// every caller that waits in `await`.
 	mu      sync.Mutex
 	all     []Record
 	isEnded bool
@@ -120,7 +120,8 @@ func (r *records) len() int {
 // ErrEnded means that Pi has ended without the record for which await was waiting.
 var ErrEnded = errors.New("pi has ended")
 
-// await returns the first wanted record at or after position at, and the position after that record.
+// The method `await` returns the first record from position `at` on for which isWanted returns true, and the position
+// after this record.
 func (r *records) await(ctx context.Context, at int, isWanted func(Record) bool) (Record, int, error) {
 	for {
 		r.mu.Lock()

@@ -159,7 +159,8 @@ type session struct {
 	requests []*mockllm.Request
 }
 
-// work plays all sessions at the same time. In the middle of the first session's second turn, it calls midway.
+// work plays all sessions at the same time. In the middle of the first session's second turn, it calls the function
+// `midway`.
 func (w *world) work(seats []process, midway func()) []session {
 	all := make([]session, len(seats))
 	for i := range all {
@@ -221,7 +222,7 @@ func (w *world) steps(dir string, n int) (steps []mockllm.Step) {
 	return steps
 }
 
-// The prompts of each session must form one chain. The journal must have one pass for each prompt.
+// Within a session, each prompt must extend the prompt before it. The journal must have one pass for each prompt.
 func (w *world) check(sessions []session, processes ...process) {
 	w.t.Helper()
 	w.end(processes...)
@@ -263,9 +264,9 @@ func (w *world) checkServedByBoth(s session, cameAt int64) {
 	w.t.Logf("session %s: handed over after pass %d of %d", s.id, before, len(passes))
 }
 
-// hold delays the answers to a session's last requests until the newer host has come. A Pi starts the newer host, and
-// Pi starts slowly, so the sessions might end first. The delay makes sure that the newer host serves the last passes of
-// each session.
+// hold delays the answers to a session's last requests until the newer host has come. A Pi process starts the newer
+// host, but this process itself starts slowly, so without the delay the sessions might end first. With the delay, the
+// newer host serves the last passes of each session.
 func (w *world) hold(request int) {
 	const midway, last, pause = stepsOfTurn + stepsOfTurn/2, turnsOfSession*stepsOfTurn - 2, 200 * time.Millisecond
 	if w.came == nil || request < midway || request > last {

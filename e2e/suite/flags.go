@@ -21,7 +21,7 @@ func All() bool { return *all }
 func Pi() pitest.Version { return pitest.Version(*piVersion) }
 
 // OnlyWithAll skips a test unless the flag -all is set. A test calls it if another test covers the same behaviour.
-// reason names that other test.
+// `reason` names that other test.
 func OnlyWithAll(t *testing.T, reason string) {
 	t.Helper()
 	if !All() {

@@ -24,7 +24,8 @@ func (l Lease) Acquire(ctx context.Context) (acquired bool, err error) {
 	return l.Store.Leases.Acquire(ctx, l.Work, l.Holder)
 }
 
-// Keep renews the lease until ctx ends. If the lease is lost, Keep calls lost and returns.
+// Keep renews the lease until ctx ends. If the lease is lost, for example to another run, Keep calls the function
+// `lost` and returns.
 func (l Lease) Keep(ctx context.Context, lost func()) {
 	tick := time.NewTicker(work.LeaseRenews)
 	defer tick.Stop()

@@ -43,7 +43,8 @@ func TestConditionVectors(t *testing.T) {
 	}
 }
 
-// A model writes the conditions, and may copy them from a hostile web page or file.
+// A model writes the conditions of notes, and it may copy them from a hostile web page or file. So dangerous conditions
+// are refused, for example a path outside the project or an option of git.
 func TestHostileConditionsAreRefused(t *testing.T) {
 	for _, text := range []string{
 		"file:", "file: /etc/passwd", "file: ../x", "file: a/../../x", "file: a\x00b", "no file: ..", "file: a\nb",
@@ -147,8 +148,8 @@ func TestNoteIsReadyWhenADateHasCome(t *testing.T) {
 	b.want("a day later", map[int64]string{1: at + " has come"})
 }
 
-// A branch is merged if the main branch contains its newest commit, even if the branch was deleted since. A branch
-// without a commit of its own is not merged.
+// A branch counts as merged if the main branch contains its newest commit, even if the branch itself was deleted. A
+// branch without a commit of its own does not count as merged.
 func TestNoteIsReadyWhenABranchWasMerged(t *testing.T) {
 	b := newBench(t)
 	b.git("init", "-q", "-b", "main", ".")
@@ -168,8 +169,8 @@ func TestNoteIsReadyWhenABranchWasMerged(t *testing.T) {
 	b.want("into another one", map[int64]string{1: "feature/x is merged", 2: "feature/x is merged"})
 }
 
-// A branch is also merged if it was squashed: one commit of the main branch has all changes of the branch. If a
-// commit has only some of the changes, the branch is not merged.
+// A squashed branch also counts as merged: one commit of the main branch has all changes of the branch. If a commit has
+// only some of the changes, the branch does not count as merged.
 func TestNoteIsReadyWhenABranchWasSquashed(t *testing.T) {
 	b := newBench(t)
 	b.git("init", "-q", "-b", "main", ".")
@@ -229,7 +230,8 @@ func TestNoteIsReadyWhenACommandHasEnded(t *testing.T) {
 	b.want("it has", map[int64]string{1: "go test ./... has ended with exit status 0", 2: "make has ended with exit status 2"})
 }
 
-// A test follows no link out of the project, starts no program of the repository, and does not read a file's content.
+// When the host tests the condition of a note, it must not follow a link out of the project, start a program that the
+// repository configures, or read the content of a file.
 func TestHostileCloneConditionsStayInTheProject(t *testing.T) {
 	b := newBench(t)
 	outside := t.TempDir()

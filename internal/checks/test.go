@@ -19,8 +19,8 @@ const maxFile = 256 << 10
 // errUnknown means that a check has no result, for example because the file is too large.
 var errUnknown = errors.New("it cannot be tested")
 
-// test returns why a check fails in a directory, or "" if the check holds. It follows no link out of the directory,
-// and reads only regular files.
+// The function `test` returns the reason why a check fails in a directory, or "" if the check holds. It follows no link
+// out of the directory, and reads only regular files.
 func test(root *os.Root, c chronicle.Check) (reason string, err error) {
 	info, err := root.Lstat(c.Path)
 	switch {

@@ -170,8 +170,8 @@ type leaf struct {
 
 func (l leaf) of(cfg schema.Config) reflect.Value { return reflect.ValueOf(cfg).FieldByIndex(l.index) }
 
-// leaves returns all keys whose values are not objects. If an object has a rule for projects, the rule applies to its
-// keys.
+// The function `leaves` returns all keys whose values are not objects. If an object has a rule for projects, the rule
+// applies to each of its keys.
 func leaves() []leaf { return leavesOf(leaf{typ: reflect.TypeFor[schema.Config]()}) }
 
 func leavesOf(object leaf) []leaf {
@@ -190,7 +190,7 @@ func leavesOf(object leaf) []leaf {
 	return all
 }
 
-// samples returns two values of a type: a smaller and a larger number, or off and on.
+// The function `samples` returns two values of a type: for example, a smaller and a larger number, or off and on.
 func samples(t *testing.T, typ reflect.Type, r rules) (low, high any) {
 	switch typ.Kind() {
 	case reflect.Pointer:

@@ -93,7 +93,8 @@ func (r *restriction) object(at path, tree object, base reflect.Value) {
 	}
 }
 
-// If a value in the project's block of an agent is bad, agent removes the whole block. The user's block stays.
+// The method `agent` checks the block that the project's file has for one agent. If a value in the block is bad, the
+// method removes the whole block, so that only the user's block counts.
 func (r *restriction) agent(key path, tree object, value any, f field, mine reflect.Value) {
 	before := r.checker.bad
 	r.checker.inAgent = true
@@ -155,7 +156,7 @@ func mapping(mine, target reflect.Value) object {
 	return merged
 }
 
-// worse returns why a project may not replace the user's value, or "".
+// The function `worse` returns the reason why a project may not replace the user's value, or "" if it may.
 func worse(may string, mine, theirs reflect.Value) string {
 	const unless = ", unless trusted_projects of the user file lists it"
 	switch {

@@ -22,9 +22,9 @@ const namedTimeout = 3 * time.Second
 // errNoProgram describes a path that is no program, in the same words as the plugin.
 var errNoProgram = errors.New("which is not an executable file")
 
-// Named examines the program that NamedBy names, and returns its problem as a sentence, or "". isBroken means that no
-// plugin can work with the program. If the program has another version than this doctor (own), this is a problem, but
-// isBroken is false.
+// Named examines the program whose path is in the variable NamedBy. It returns the problem of this program as a
+// sentence, or "". isBroken means that no plugin can work with the program. If the program has another version than
+// this doctor (`own`), this is also a problem, but isBroken stays false.
 func Named(ctx context.Context, env func(string) string, own string, versionOf func(context.Context, string) (string, error)) (problem string, isBroken bool) {
 	path := env(NamedBy)
 	if path == "" {

@@ -43,7 +43,8 @@ func (x *examination) permissions(context.Context) {
 	}
 }
 
-// fit is the first directory that can hold the host's socket, or "". unfit are the directories before it.
+// runtimeDir returns the first directory that can hold the host's socket (`fit`), or "". It also returns all
+// directories before that one (`unfit`).
 func (x *examination) runtimeDir() (fit string, unfit []string) {
 	for _, dir := range x.RuntimeDirs {
 		if daemon.CheckRuntimeDir(dir) == nil {

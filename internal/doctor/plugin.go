@@ -12,8 +12,9 @@ import (
 	"github.com/magicctx/magicctx-host/internal/regular"
 )
 
-// hasHost is false if the function shim has already reported that the installed plugin finds no host. If
-// the plugin is in the data directory, pluginFile then does not report this again.
+// pluginFile examines the plugin's file, and checks whether the plugin finds its host. hasHost is false if x.shim has
+// already reported that the shim in the data directory finds no host. In this case, pluginFile does not report the same
+// problem a second time.
 func (x *examination) pluginFile(ctx context.Context, h Harness, hasHost bool) {
 	if h.PluginFile == nil {
 		return
@@ -69,8 +70,8 @@ func (x *examination) hasForeignPlugin(ctx context.Context, h Harness) bool {
 	return false
 }
 
-// hostBeside returns the program that the plugin in dir starts, or "". tried lists all places in which it
-// has searched. locateHost in adapters/shim-core/src/locate.ts searches the same places.
+// hostBeside returns the program that the plugin in the directory `dir` starts, or "". It also returns all places in
+// which it has searched (`tried`). locateHost in adapters/shim-core/src/locate.ts searches the same places.
 func (x *examination) hostBeside(dir string) (host string, tried []string) {
 	for _, candidate := range []string{
 		recordedHost(filepath.Join(dir, "host.json")),

@@ -33,8 +33,8 @@ func TestB9NonsenseInARowFailsNoSession(t *testing.T) {
 	}
 }
 
-// eachNonsense tries every column of the tables. For each of them, it copies template, writes nonsense into the column,
-// and runs two passes of the copied session. It calls goOn before each pass.
+// eachNonsense tries every column of `tables`. For each column, it copies the session of `template`, writes nonsense
+// into the column, and runs two passes of the copy. Before each pass, it calls `goOn`.
 func eachNonsense(t *testing.T, template *harness, tables []string, goOn func(h *harness, pass int)) (cases int) {
 	t.Helper()
 	template.stop()
@@ -61,7 +61,9 @@ func eachNonsense(t *testing.T, template *harness, tables []string, goOn func(h 
 				what := fmt.Sprintf("%s.%s = %s", table, column.name, value)
 				func() {
 					defer func() {
-						// In a test, a bug report panics here; in production, the host continues.
+						// Nonsense in a row may cause a bust that the host cannot explain. In production, the host
+						// reports this as a bug and continues. In a test, the report panics, so this panic is allowed
+						// here.
 						if p := recover(); p != nil && !strings.HasPrefix(fmt.Sprint(p), "bug: unexplained bust") {
 							t.Errorf("%s: panic: %v", what, p)
 						}

@@ -13,8 +13,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// long is a session of n messages, whose head covers all but the newest hundred. Its compartments have the average
-// sizes of docs/history.md.
+// The function `long` returns a session of n messages. Its head covers all but the newest hundred messages, and its
+// compartments have the average sizes that docs/history.md names.
 func long(t testing.TB, n, compartments int) *harness {
 	h := newHarness(t)
 	h.limits.ContextTokens = 10_000_000

@@ -15,7 +15,7 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// An action must end within patience, which is long, because a machine may be busy.
+// patience is the longest time that an action may take. It is long, because the machine may be busy.
 const patience = 20 * time.Second
 
 func returns(t *testing.T, what string, action func()) {
@@ -32,7 +32,8 @@ func returns(t *testing.T, what string, action func()) {
 	}
 }
 
-// A repository's pattern has 2^60 ways to match. Rules match it against every tool and path.
+// A repository's configuration contains a pattern that can match in 2^60 ways, and the rules match it against every
+// tool and path. The pass must end in time anyway.
 func TestHostileClonePatternsEndThePass(t *testing.T) {
 	hostile := []string{strings.Repeat("{,}", 60) + "x", "**/" + strings.Repeat("*a", 120) + "b", strings.Repeat("{a,", 80) + strings.Repeat("}", 80)}
 	h := newHarness(t)
@@ -127,8 +128,8 @@ func TestHostileCloneCallsOfABusySessionEndWithTheirContext(t *testing.T) {
 	}
 }
 
-// A Standby waits for running calls before it opens a failed store again. A stuck call must not block every
-// initialize.
+// After the store has failed, a Standby waits for all running calls before it opens the store again. If one of these
+// calls is stuck, initialize must still get an answer.
 func TestHostileCloneInitializeDoesNotWaitForAStuckPass(t *testing.T) {
 	t.Parallel()
 	s := newStandby(t, t.TempDir())

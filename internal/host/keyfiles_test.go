@@ -13,8 +13,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// The head outlines the files that the project's sessions read most. When a file changes, a steady pass shows no
-// change. The next delta names the file as stale, and the next fold outlines it again.
+// The head outlines the files that the project's sessions read most. When such a file changes, a steady pass leaves its
+// outline as it is. The next delta names the file as stale, and the next fold outlines it again.
 func TestHeadOutlinesKeyFiles(t *testing.T) {
 	bothHarnesses(t, func(t *testing.T, kind schema.Harness) {
 		h := answeringIn(t, kind, good)

@@ -24,8 +24,8 @@ func waits(t *testing.T, kind schema.Harness) *harness {
 
 func (h *harness) testsNotes() { h.host.checks.After, h.host.checks.IndexDir = time.Millisecond, h.dir }
 
-// The host tells the model once that a note is ready: at the end of new content, in the first session of the project
-// with new content. The content of the note is data, and the prefix stays cached.
+// When a note is ready, the host tells the model, but only once: in the first session of the project that gets new
+// content, at the end of this content. The text of the note is marked as data, and the prefix stays cached.
 func TestReadyNoteIsToldOnce(t *testing.T) {
 	bothHarnesses(t, func(t *testing.T, kind schema.Harness) {
 		h := waits(t, kind)

@@ -15,7 +15,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// Within is a minute, because a slow machine may need long to search the index.
+// recalls lets the host recall facts. The time limit Within is a minute, because a slow machine may need long to search
+// the index.
 func (h *harness) recalls() { h.host.recaller.Dir, h.host.recaller.Within = h.dir, time.Minute }
 
 // The first message has ordinal 1.
@@ -82,8 +83,8 @@ func TestLineArrivesOnce(t *testing.T) {
 	})
 }
 
-// The host must add no line if the session does not need one, for example because the model sees the content anyway, or
-// because the user has switched lines off.
+// The host must add no line if the session needs none. For example, the model may still see the content, or the user
+// may have switched these lines off.
 func TestNoLineArrives(t *testing.T) {
 	for name, prepare := range map[string]func(h *harness){
 		"another project": func(h *harness) {
@@ -151,8 +152,8 @@ func TestLineIsData(t *testing.T) {
 	}
 }
 
-// The status counts the lines, and the lines that the model has acted on. The host adds no second line until some
-// requests after the first one.
+// The status counts all lines, and also the lines on which the model has acted. After a line, the host waits for some
+// requests before it adds another one.
 func TestStatusCountsLines(t *testing.T) {
 	h := knows(t, schema.HarnessOpenCode)
 	h.says(index.Session{Harness: "opencode", ID: "ses_2", Project: otherSession.Project}, index.User, "Never edit api/server.go without api/server.md.")

@@ -18,8 +18,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// inParts returns a historian that makes one compartment for each ten messages. The texts of the compartments begin
-// with `word`.
+// inParts returns a historian that makes one compartment for every ten messages. Each compartment's text begins with
+// `word`.
 func inParts(word string) func(schema.AgentRunParams) (string, error) {
 	return func(p schema.AgentRunParams) (string, error) {
 		all := historiantest.RangeOf(p.Prompt)
@@ -34,7 +34,8 @@ func inParts(word string) func(schema.AgentRunParams) (string, error) {
 
 type scriptedHistorian struct {
 	answer func(schema.AgentRunParams) (string, error)
-	// If asked is not nil, each question is sent to it, and the answer waits for goOn or aborted.
+	// If the channel `asked` is not nil, each question is sent to it. The answer then waits until one of the channels
+	// `goOn` and `aborted` is ready.
 	asked         chan schema.AgentRunParams
 	goOn, aborted chan struct{}
 }
@@ -356,8 +357,9 @@ func (h *harness) revertFrom(ordinal int) {
 	h.messages, h.told = h.messages[:ordinal-1], min(h.told, ordinal-1)
 }
 
-// The host must tell the store of a revert even if no compartment is affected. Otherwise, a running historian would
-// publish a summary of reverted messages, which would hide the new messages.
+// The historian is still running when the user reverts messages that it reads. No compartment exists yet, but the host
+// must report the revert to the store anyway. Otherwise, the run would publish a summary of the reverted messages, and
+// this summary would hide the new messages.
 func TestRevertEndsARunThatReadsTheMessages(t *testing.T) {
 	h, script := scripted(t)
 	script.answer = inParts("Late")
@@ -384,9 +386,9 @@ func TestRevertEndsARunThatReadsTheMessages(t *testing.T) {
 	}
 }
 
-// A run has lost its lease, but still reads messages that another run has summarised since. Then the harness compacts
-// the session, and the messages leave the array. If the host took this for a revert, it would withdraw the other run's
-// summary.
+// A run loses its lease, but continues to read its messages. Meanwhile, another run summarises the same messages. Then
+// the harness compacts the session, so these messages leave the array. If the host took this for a revert, it would
+// withdraw the other run's summary.
 func TestHiddenMessagesOfALateRunAreNotReverted(t *testing.T) {
 	h, script := scripted(t)
 	script.answer = inParts("Late")

@@ -49,7 +49,7 @@ func TestB10HostForgetsExpiredSessions(t *testing.T) {
 	})
 }
 
-// A session in the trash can continue until the host deletes it for good.
+// A deleted session first goes to the trash. There, the user can still continue it, until the host deletes it for good.
 func TestDeletedSessionRestsInTheTrash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := turn(t)

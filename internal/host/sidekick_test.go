@@ -51,7 +51,7 @@ func sidekicking(t *testing.T, kind schema.Harness, a assistant) *harness {
 	return h
 }
 
-// aug runs /ctx-aug. told is the last message to the user, and note is the text that the next prompt gets.
+// aug runs /ctx-aug. It returns the last message to the user (`told`), and the text that the next prompt gets (`note`).
 func (h *harness) aug(words string) (told, note string) {
 	h.t.Helper()
 	told = h.command("ctx-aug " + words)
@@ -68,7 +68,8 @@ func (h *harness) aug(words string) (told, note string) {
 	return told, h.newestNote()
 }
 
-// The next prompt gets the chosen findings as data with their source. The call is booked, and spend shows its result.
+// The next prompt gets the findings that the sidekick has chosen, as data and with their source. The host records the
+// cost of each call, and the result of the run.
 func TestSidekickChoosesFindings(t *testing.T) {
 	bothHarnesses(t, func(t *testing.T, kind schema.Harness) {
 		var h *harness
@@ -119,8 +120,8 @@ func (h *harness) sidekickStatus() *schema.SidekickStatus {
 	return st.Sidekick
 }
 
-// If the sidekick fails, for example with a missing tool, the next prompt gets the first search's findings, or
-// nothing.
+// If the sidekick fails, for example because its model calls a tool that it does not have, the next prompt gets the
+// findings of the first search, or nothing.
 func TestK21SidekickFailsWithoutHarm(t *testing.T) {
 	const kept = "The model gets what the first search has found."
 	for name, test := range map[string]struct {

@@ -13,8 +13,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// counted plays steps. Each of them adds 5,000 tokens by the host's count. The provider counts perToken tokens for each
-// token of the host's count, and 4,000 tokens besides the messages.
+// counted plays some steps. By the host's count, each step adds 5,000 tokens. The provider reports `perToken` tokens
+// for each of the host's tokens, plus 4,000 tokens for the part of the prompt before the messages.
 func (h *harness) counted(from, steps int, perToken float64) {
 	h.t.Helper()
 	for n := from; n < from+steps; n++ {
@@ -30,7 +30,8 @@ func (h *harness) ratio() float64 {
 	return float64(h.host.models.TokenRatio(context.Background(), schema.Model{Provider: "anthropic", ID: "m"}))
 }
 
-// The host learns the ratio, keeps it over a restart, and uses it to estimate messages without usage.
+// The host learns how many tokens a provider counts for one token of its own. It keeps this ratio over a restart, and
+// uses it to estimate messages for which no usage was reported.
 func TestTokenRatioIsLearnedAndUsed(t *testing.T) {
 	for _, perToken := range []float64{0.75, 1, 1.5} {
 		h := newHarness(t)

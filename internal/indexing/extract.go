@@ -32,8 +32,8 @@ const maxTime = 253_402_300_800_000
 // An extractor turns the messages of one session, in their order, into chunks.
 type extractor struct {
 	vocabulary *transcript.Vocabulary
-	// prompt is the beginning of the newest prompt, and answer is the end of the newest answer. Each chunk gets both as
-	// context. So a search for the words of an answer also finds the user's next prompt "yes, do that".
+	// `prompt` is the beginning of the newest prompt, and `answer` is the end of the newest answer. Each chunk gets
+	// both as its context. So a search for the words of an answer also finds the user's next prompt "yes, do that".
 	prompt, answer string
 }
 

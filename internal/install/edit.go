@@ -19,8 +19,8 @@ type former struct {
 	Compaction map[string]json.Value `json:"compaction,omitempty"`
 }
 
-// former reads the values that a later removal has to restore. If the document has a value of the wrong type, for
-// example a string under "plugin", former returns an error.
+// The method `former` reads the values that an uninstallation has to restore later. If a value in the document has the
+// wrong type, for example a string under "plugin", it returns an error.
 func (c configuration) former(spec string) (former, error) {
 	var f former
 	plugins, err := c.plugins()
@@ -51,9 +51,9 @@ func (c configuration) former(spec string) (former, error) {
 	return f, nil
 }
 
-// enable adds the plugin to the list, and switches compaction off if the harness needs that. earlier is the spec of an
-// earlier installation, or "". If the list already has an entry with a different spec, enable replaces it only if the
-// function `replace` accepts that.
+// enable adds the plugin to the list, and switches compaction off if the harness needs that. `earlier` is the spec of
+// an earlier installation, or "". If the list already has an entry with a different spec, enable replaces this entry
+// only if the function `replace` returns true for it.
 func (c configuration) enable(spec, earlier string, replace func(entry string) bool) error {
 	plugins, err := c.plugins()
 	if err != nil {
@@ -89,7 +89,8 @@ func (c configuration) enable(spec, earlier string, replace func(entry string) b
 	return nil
 }
 
-// disable undoes enable in a document that was edited later. It keeps a value that somebody has changed since.
+// disable takes back the changes that enable has made, even if the document was edited since then. It keeps each value
+// that somebody else has changed.
 func (c configuration) disable(spec string, f former) error {
 	plugins, err := c.plugins()
 	if err != nil {

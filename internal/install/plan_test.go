@@ -77,7 +77,8 @@ func TestNewFileWithLaterEditsStays(t *testing.T) {
 	}
 }
 
-// If the file is edited, and magicctx is installed again, the new backup must not contain our changes.
+// After an installation, the user edits the file and installs magicctx again. The new backup must not contain the
+// changes of the first installation, because then no uninstallation could undo them.
 func TestInstallAfterAnEditCanStillBeUndone(t *testing.T) {
 	h := newHome(t)
 	file := filepath.Join(h.dir, "opencode.json")
@@ -149,7 +150,8 @@ func TestSettingsThatExistAreNotHidden(t *testing.T) {
 	}
 }
 
-// All harnesses read the same settings file of a project. A second file would hide the first, or have no effect.
+// All harnesses read the same settings file of a project. A second file would hide the first one, or would have no
+// effect. So an installation must not create a second file.
 func TestProjectHasOneSettingsFile(t *testing.T) {
 	for _, order := range [][]*Harness{{OpenCode, Pi}, {Pi, OpenCode}} {
 		t.Run(order[0].Name+" first", func(t *testing.T) {
@@ -430,8 +432,9 @@ func (h *home) carried() Shim {
 	return s
 }
 
-// The user's configuration lists another copy of the shim. The installation replaces that entry if the user has named
-// a plugin, or if the copy is gone.
+// The user's configuration already lists another copy of the shim. As long as this copy exists, an installation only
+// names it. But if the copy is gone, or if the user names a plugin for the installation, the installation replaces the
+// entry.
 func TestOneShimOnly(t *testing.T) {
 	h := newHome(t)
 	old := filepath.Join(h.root, "old", "adapters", "opencode-shim", "dist", "index.js")
@@ -466,7 +469,8 @@ func TestOneShimOnly(t *testing.T) {
 	}
 }
 
-// The user has chosen a plugin with an unknown name. The next installation recognises the plugin by its record.
+// The user has installed a plugin whose name does not show that it belongs to magicctx. The next installation must
+// recognise its entry by the record of the first installation, and replace it.
 func TestChosenPluginIsKnownAgain(t *testing.T) {
 	h := newHome(t)
 	h.Plugin = "/my/own.js"

@@ -15,8 +15,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A record tells how to undo the edit of a file. It is in the data directory, because a repository could ship a
-// record that names files to delete.
+// A record tells how to undo the edit of a file. It is in the data directory and not in the project, because a
+// repository could otherwise ship a record that names files to delete.
 type record struct {
 	File string `json:"file"`
 	// A record of the first release names no harness. It belongs to OpenCode.
@@ -138,8 +138,8 @@ func hash(content []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// withoutUs returns the content of a configuration without our changes. It returns nil if the file would not
-// exist without us. exact means that the content equals the former file byte for byte.
+// withoutUs returns the content that a configuration would have without our changes, or nil if the file would not exist
+// without us. `exact` means that this content equals the former file byte for byte.
 func (v vault) withoutUs(r *record, content []byte) (before []byte, exact bool, err error) {
 	backup, err := v.readBackup(r)
 	if err != nil {

@@ -82,7 +82,8 @@ func TestCompactionIsRestoredAndInstalledAgain(t *testing.T) {
 	}
 }
 
-// If an earlier installation has switched compaction off, a conflict's message offers doctor --fix.
+// An installation has switched compaction off. Then another context plugin appears, so the next installation is
+// refused. Its error must offer `doctor --fix`, which switches compaction on again.
 func TestConflictOffersCompaction(t *testing.T) {
 	h := newHome(t)
 	apply(t, h.install())

@@ -12,7 +12,7 @@ import (
 type Value = jsontext.Value
 
 // untouched preserves the JSON that JavaScript wrote. Without PreserveRawStrings, JSON v2 would rewrite escapes.
-// Without AllowInvalidUTF8, one lone surrogate would fail a whole pass.
+// Without AllowInvalidUTF8, a single lone surrogate would make a whole pass fail.
 var untouched = jsonv2.JoinOptions(
 	jsontext.AllowInvalidUTF8(true),
 	jsontext.AllowDuplicateNames(true),

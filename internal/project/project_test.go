@@ -130,7 +130,7 @@ func TestProjectWithoutARootCommitIsTheDirectory(t *testing.T) {
 	wantIdentity(t, shallow, identity)
 }
 
-// If git fails for a moment, no identity is returned. Facts must not be stored under a wrong identity.
+// If git fails for a moment, Identify must return no identity. Otherwise, facts would be stored under a wrong identity.
 func TestProjectIsUnknownAfterATransientFailure(t *testing.T) {
 	dir := t.TempDir()
 	site, identity := commits(t, dir, "site")

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// A repository of another user is not trusted. If a repository cannot be read, its identity is unknown, because
-// it may be readable later.
+// A repository of another user is not trusted, so it counts as a plain directory. If the user's own repository cannot
+// be read, the project has no identity at all, because the repository may be readable again later.
 func TestProjectNeedsAReadableRepositoryOfTheUser(t *testing.T) {
 	dir := t.TempDir()
 	site, identity := commits(t, dir, "site")
@@ -36,7 +36,7 @@ func TestProjectNeedsAReadableRepositoryOfTheUser(t *testing.T) {
 	wantIdentity(t, site, identity)
 }
 
-// git may hang, for example on a file system that does not answer.
+// git may hang, for example on a file system that does not answer. Identify must then return when its context ends.
 func TestProjectWaitsForGitOnlySoLong(t *testing.T) {
 	dir := t.TempDir()
 	site, _ := commits(t, dir, "site")

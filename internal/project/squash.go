@@ -30,8 +30,8 @@ func isSquashed(ctx context.Context, directory, newest, target string) (bool, er
 	if err != nil || path == "" { // a branch without changes counts as not merged
 		return false, err
 	}
-	// A commit with the same patch as the branch also changes the branch's first path. So it is enough to compare the
-	// commits that change this path.
+	// `path` is the first path that the branch changes. A commit with the same patch must change this path, too, so it
+	// is enough to compare the commits that change it.
 	patches := [][]string{{"diff-tree", base, newest}, {"log", "--no-merges", "--full-diff", "--format=commit %H", "--max-count=" + maxSquashed, base + ".." + target}}
 	var ids [2]map[string]bool
 	for i, args := range patches {

@@ -18,8 +18,8 @@ type attachment struct {
 var attached = session.NewLastingSlot[attachment]()
 
 // Attach stores a text that is added to the session's next prompt. It replaces the text of an earlier Attach. The text
-// may contain words that the user has not written, for example the output of a tool. If end is not nil, it is called as
-// soon as the text is added to a prompt or replaced. The caller holds the session's lock.
+// may contain words that the user has not written, for example the output of a tool. As soon as the text is added to a
+// prompt or replaced, the function `end` is called, unless it is nil. The caller holds the session's lock.
 func (pr *Prompts) Attach(s *session.Session, text string, end func()) {
 	a := attached.Of(s)
 	if a.end != nil {

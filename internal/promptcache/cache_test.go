@@ -179,7 +179,8 @@ func TestAccountWithoutBreakpoints(t *testing.T) {
 	}
 }
 
-// A longer prompt reads all tokens of the earlier prompt from the cache, except the last incomplete step.
+// A prompt grows, and the provider needs no breakpoints. Then the longer prompt must read all tokens of the earlier
+// prompt from the cache, except those of the last incomplete step.
 func TestExtensionOfAPromptWithoutBreakpoints(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := rapid.SampledFrom(route.All()).Filter(route.Route.IsImplicit).Draw(t, "route")

@@ -33,8 +33,8 @@ type Piece struct {
 
 // Busts returns the cost of a session that busts directly before the given requests. `before` lists the indices of
 // these requests in ascending order. Each bust removes all pieces that are ready. The cost is the price of the busts,
-// plus the price of reading ready pieces until they are removed. All other costs of the session are the same with any
-// busts.
+// plus the price of reading ready pieces until they are removed. It leaves out all other costs of the session, because
+// they do not depend on the busts.
 func (h *Hindsight) Busts(before []int) (cost float64) {
 	last := -1
 	for _, at := range before {
@@ -98,8 +98,8 @@ type readyPiece struct {
 
 func byPlace(p readyPiece, place int) int { return cmp.Compare(p.Place, place) }
 
-// LookBack prepares the computation for a session. limit is the largest allowed size of a prompt in tokens, or 0 for no
-// limit.
+// LookBack prepares the computation for a session. `limit` is the largest allowed size of a prompt in tokens, or 0 for
+// no limit.
 func LookBack(session []Passage, limit int) *Hindsight {
 	n := len(session)
 	h := &Hindsight{passages: session, limit: limit, grown: make([]int, n+1), ready: make([]int, n+1), counts: make([]int, n+1), rate: make([]float64, n+1), rent: make([]float64, n+1)}
@@ -123,18 +123,20 @@ func LookBack(session []Passage, limit int) *Hindsight {
 
 func anew(p schema.Price) float64 { return max(p.Write, p.Fresh) }
 
-// removes reports whether a bust at next would remove a piece, if the previous bust was at last. Best skips busts that
-// remove nothing, because they would only confuse the reader. The end of the session always counts.
+// The method `removes` reports whether a bust before the request `next` would remove a piece, if the previous bust was
+// before the request `last`. Best skips a bust that removes nothing, because it would only confuse the reader. The end
+// of the session (`next` is the number of passages) always counts.
 func (h *Hindsight) removes(last, next int) bool {
 	return next == len(h.passages) || h.counts[next+1] > h.counts[last+1]
 }
 
-// fits reports whether all prompts between the busts at last and next fit into the limit.
+// The method `fits` reports whether all prompts between the bust at `last` and the bust at `next` fit into the limit.
 func (h *Hindsight) fits(last, next int) bool {
 	return h.limit == 0 || h.grown[next]-h.ready[last+1] <= h.limit
 }
 
-// carry returns the price of reading the ready pieces in the requests between the busts at last and next.
+// carry returns the price of reading the ready pieces in the requests between the bust at `last` and the bust at
+// `next`.
 func (h *Hindsight) carry(last, next int) float64 {
 	first := last + 1
 	if first >= next {
@@ -143,9 +145,9 @@ func (h *Hindsight) carry(last, next int) float64 {
 	return h.rent[next] - h.rent[first] - float64(h.ready[first])*(h.rate[next]-h.rate[first])
 }
 
-// priceAt returns a function from the previous bust to the price of a bust at this request. Because of the bust, the
-// provider writes the tokens after the first change, instead of reading them from its cache. If the bust removes
-// nothing, its price is 0.
+// priceAt returns a function that maps the previous bust to the price of a bust at the request `at`. Because of the
+// bust, the provider writes the tokens after the first change, instead of reading them from its cache. If the bust
+// removes nothing, its price is 0.
 func (h *Hindsight) priceAt(at int) func(last int) float64 {
 	if at >= len(h.passages) || h.passages[at].IsGone {
 		return func(int) float64 { return 0 }
@@ -159,7 +161,7 @@ func (h *Hindsight) priceAt(at int) func(last int) float64 {
 	}
 	// The request itself adds tokens that are new in any case, so they are not part of the bust's price.
 	size := h.grown[at] - h.ready[at+1]
-	kept := make([]int, at+1) // kept[n] is for n requests up to the last bust
+	kept := make([]int, at+1) // kept[n] is the prefix that stays cached if the previous bust was at n-1
 	least := size
 	for i := at; i >= 0; i-- {
 		for _, p := range h.passages[i].Ready {

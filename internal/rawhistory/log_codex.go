@@ -221,8 +221,8 @@ func codexParts(content json.Value) (parts []logBlock) {
 	return parts
 }
 
-// call returns the call in the form that all harnesses share. If the command is a list of words, they are joined to one
-// text. The argument of a patch gets the name that other harnesses use.
+// The method `call` converts a call to the form that all harnesses share. If the command is a list of words, they are
+// joined to one text. The argument of a patch gets the name that other harnesses use.
 func (i *codexItem) call() logBlock {
 	b := logBlock{Type: "toolCall", ID: i.CallID, Name: i.Name, Arguments: i.Arguments}
 	var text string

@@ -66,7 +66,8 @@ func TestSessionLogsReadAsTheirGoldenFiles(t *testing.T) {
 	}
 }
 
-// A file without a session and the log of a subagent are left out. A file that is not a log is reported.
+// The list of session logs leaves out files without a session, and logs of subagents. It reports files that are not
+// logs.
 func TestOtherFilesBesideSessionLogs(t *testing.T) {
 	home := t.TempDir()
 	for _, f := range []struct{ path, content, problem string }{

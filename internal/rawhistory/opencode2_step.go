@@ -62,7 +62,8 @@ type storedPart struct {
 	ID       string `json:"id"`
 	Name     string `json:"name"`
 	Executed bool   `json:"executed"`
-	// State of a text or of thinking is the provider's signature. In a tool part, State is the state of the tool call.
+	// In a text or thinking part, State is the provider's signature. In a tool part, State is the state of the tool
+	// call.
 	State json.Value `json:"state"`
 }
 

@@ -26,13 +26,13 @@ type fact struct {
 	at               int64
 	class            class
 	who              index.Role
-	// text is a sentence. If it refers to the previous sentence, for example with "this", lead is the previous
-	// sentence. If the fact is a remedy, text and lead may be empty.
+	// `text` is a sentence. If this sentence refers to the one before it, for example with "this", `lead` is the
+	// sentence before it. If the fact is a remedy, both may be empty.
 	lead, text string
 	remedy     *remedy
-	// asked are the terms of the cue that led to the fact.
+	// `asked` lists the terms of the cue that led to the fact.
 	asked []string
-	// about is the name in the cue that the fact is about, or "".
+	// `about` is the name in the cue that the fact is about, or "".
 	about string
 	// score is from 0 to 1.
 	score float64
@@ -160,8 +160,8 @@ func (f *finder) failures(failed failure) error {
 	return nil
 }
 
-// counts reports whether h is in a message that the model no longer sees. A remedy needs its own check, because the
-// model may still see the remedy although it no longer sees the error before it.
+// The method `counts` reports whether the model no longer sees the message of the hit h. A remedy needs its own check,
+// because the model may still see the remedy although it no longer sees the error before it.
 func (f *finder) counts(h *index.Hit) bool {
 	row, err := f.v.Row(h.Session.Harness, h.Session.ID)
 	return err != nil || row != f.in.Session || h.Last <= f.in.Through
@@ -175,7 +175,8 @@ func (f *finder) of(h *index.Hit, x fact) fact {
 // worth is the score of a statement about a name in the cue, by the statement's class.
 var worth = map[class]float64{rule: 0.9, decision: 0.8, finding: 0.7}
 
-// names adds the rules and decisions about the names in a cue. If the cue is a prompt, it also adds the findings.
+// The method `names` looks up each name in a cue, and adds the rules and decisions about it. If the cue is a prompt, it
+// also adds the findings.
 func (f *finder) names(c *cue) error {
 	isPrompt := len(c.lines) > 0
 	for _, n := range c.names[:min(len(c.names), maxNames)] {

@@ -35,9 +35,9 @@ type prompt struct {
 	head int
 }
 
-// request returns the usage that the provider would report, and the sources of the prompt's tokens. If the
-// route has breakpoints, request sets them as the harness does: on the system prompt and on the newest
-// messages. If a breakpoint is left over, it is set on the head's acknowledgement.
+// The method `request` simulates one request. It returns the usage that the provider would report, and the sources of
+// the prompt's tokens. If the route has breakpoints, it sets them as the harness does: on the system prompt and on the
+// newest messages. If a breakpoint is left over, it is set on the head's acknowledgement.
 func (b *biller) request(at int64, model string, r route.Route, p prompt) (promptcache.Tokens, Sources) {
 	b.cache.Route, b.cache.TTL = r, r.Life.Milliseconds()
 	blocks, from := []promptcache.Block{}, Sources{}

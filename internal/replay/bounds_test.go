@@ -135,8 +135,8 @@ type world struct {
 	store  *store.Store
 	server *rpc.Server
 	config schema.Config
-	// agent answers for the hidden agents. If agent is nil, the harnesses have no agents. shown receives the
-	// notices to the user.
+	// The function `agent` answers for the hidden agents. If it is nil, the harnesses have no agents. The channel
+	// `shown` receives the notices to the user.
 	agent func(schema.AgentRunParams) schema.AgentRunResult
 	shown chan schema.NotifyShowParams
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// In both arrays of the mirror, the head replaces all messages before the index `start`.
+// The head replaces all messages before the index Start, both in the rendered messages and in the array of the wire.
+// The raw array keeps all messages.
 func TestMirrorPutsTheHeadBeforeTheTail(t *testing.T) {
 	message := func(key string) json.Value {
 		return json.Value(fmt.Sprintf(`{"info":{"id":%q,"role":"user"},"parts":[{"id":"p","type":"text","text":%q}]}`, key, key))

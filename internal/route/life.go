@@ -14,9 +14,9 @@ type Belief struct {
 	Source schema.CacheLifeSource
 }
 
-// Believe estimates how long an unused prefix lives. If the user has configured a life, this life counts. Otherwise,
-// the estimate comes from the table and from reported usage, unless the harness keeps an idle prefix warm for a longer
-// time. Then that time counts.
+// Believe estimates how long an unused prefix lives. A life that the user has configured always wins. Otherwise,
+// Believe takes the estimate from the table and from reported usage, or the time for which the harness keeps an idle
+// prefix warm (`keptWarm`), whichever is longer.
 func (r Route) Believe(configured *time.Duration, l Learned, keptWarm time.Duration) Belief {
 	if configured != nil {
 		return Belief{r.Lasting(*configured), *configured, schema.CacheLifeConfig}

@@ -2,9 +2,9 @@ package route
 
 import "github.com/magicctx/magicctx-host/schema"
 
-// Price completes a catalogue's prices for a model. If the price of reading or writing is missing or zero, it
-// becomes the route's factor times the price of fresh tokens. If the catalogue has no prices, the result holds
-// the factors, because the price of a bust depends only on ratios.
+// Price completes a catalogue's prices for a model. If the price of reading or writing is missing or zero, it becomes
+// the route's factor times the price of fresh tokens. If the catalogue has no prices at all, the result contains the
+// factors instead. This is enough, because the price of a bust depends only on ratios.
 func (r Route) Price(p schema.Price) schema.Price {
 	if p.Fresh <= 0 {
 		switch {

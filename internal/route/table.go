@@ -32,22 +32,23 @@ type Route struct {
 	// Cliff depends only on the model, so the table does not contain it. The function Of sets it.
 	Cliff Cliff
 
-	// longer names the route of requests that pay for a longer life, for example "anthropic-1h" for "anthropic".
+	// `longer` is the name of the route for requests that pay for a longer life, for example "anthropic-1h" for
+	// "anthropic".
 	longer string
-	// quoted is the factor that model catalogues list for writing, if it differs from Write.
+	// `quoted` is the price factor for writing that model catalogues list, if it differs from Write.
 	quoted float64
 }
 
-// assumedLife is used if no document states a life. It is rather long, because the two possible errors differ in
-// price. Let w and r be the prices of writing and reading a token, S the number of tokens that stay, and D the number
-// that could be dropped. If we believe that a prefix is gone, but it is still cached, we bust it needlessly, which
-// costs (w−r)·S. If we believe that it is cached, but it is gone, we miss the chance to drop tokens, which costs about
-// w·D. S is usually several times D. Also, only the second error shows in the reported usage, so only this error
-// corrects itself.
+// assumedLife is used if no document states a life. It is rather long, because the two possible errors differ in price.
+// Let w and r be the prices of writing and reading a token, S the number of tokens that stay, and D the number that
+// could be dropped. If we wrongly believe that a prefix is gone, we bust it needlessly, which costs (w−r)·S. If we
+// wrongly believe that it is still cached, we miss the chance to drop tokens, which costs about w·D. S is usually
+// several times D, so the first error costs more. Also, only the second error shows in the reported usage, so only this
+// error corrects itself.
 const assumedLife = 30 * time.Minute
 
 // shortestLife is the lower bound of every learned life. Two steps of a turn are often a minute apart. With a shorter
-// life, a pass between them would take the prefix for expired, and would bust it.
+// life, a pass between them would believe that the prefix has expired, and would bust it.
 const shortestLife = time.Minute
 
 const day = 24 * time.Hour

@@ -8,8 +8,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// beside calls yield for each pair of a session's messages that are at most `far` messages apart. A prompt and its
-// answer have the distance 1, even if many tool calls come between them.
+// beside calls the function `yield` for each pair of a session's messages that are at most `far` messages apart. A
+// prompt and its answer have the distance 1, even if many tool calls come between them.
 func beside(all []*scored, far int, yield func(a, b *scored, distance float64)) {
 	all = slices.DeleteFunc(slices.Clone(all), func(h *scored) bool { // leave out commits, and also files, because a file moves to its last use
 		return h.Kind == index.Read || h.Kind == index.Write || h.Kind == index.Commit
@@ -32,14 +32,15 @@ func beside(all []*scored, far int, yield func(a, b *scored, distance float64)) 
 	}
 }
 
-// answers reports whether the agent wrote `text` as the answer to `prompt`. The index stores the beginning of the
-// prompt as the answer's context.
+// The function `answers` reports whether the agent wrote `text` as the answer to `prompt`. It can compare them, because
+// the index stores the beginning of the prompt as the answer's context.
 func answers(text, prompt *scored) bool {
 	return text.Kind == index.Text && text.Role == index.Agent && text.Context != "" &&
 		prompt.Kind == index.Text && prompt.Role == index.User && strings.HasPrefix(prompt.Text, text.Context)
 }
 
-// neighbours gives each candidate a part of the term scores of the candidates near it.
+// The function `neighbours` sets the field `near` of each candidate. This field holds a part of the term scores of the
+// candidates near it.
 func neighbours(all []scored) {
 	order := make([]*scored, len(all))
 	for i := range all {

@@ -26,8 +26,8 @@ type Chronicle struct {
 	// HeadGeneration is the HistoryEnd.Generation from which the head was rendered. If it differs from End.Generation,
 	// stored compartments were replaced or removed since, and the head must be folded again.
 	HeadGeneration int
-	// PendingMarker is the compaction marker that the host still has to write into the harness's database, and
-	// AppliedMarker the one that it has written. Both are in the form in which the host stores them.
+	// PendingMarker is the compaction marker that the host still has to write into the harness's database.
+	// AppliedMarker is the marker that it has written. Both are in the form in which the host stores them.
 	PendingMarker, AppliedMarker string
 }
 

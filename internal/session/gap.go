@@ -14,13 +14,13 @@ import (
 // example, compartments cover the messages 1 to 40, and after a /compact the array begins with the harness's
 // summary and message 61.
 type gap struct {
-	// summary is the key of the harness's summary. covered is the end of the compartments before the gap.
+	// `summary` is the key of the harness's summary. `covered` is the last ordinal of the compartments before the gap.
 	summary string
 	covered int
 	// filler is the compartment of the missing messages (41 to 60). Its text is the harness's summary. It is
 	// published together with the next compartment.
 	filler chronicle.Compartment
-	// first is the first message of the array. If the harness's store lacks this message, first is zero.
+	// `first` is the first message of the array. It is zero if the harness's store lacks this message.
 	first chronicle.Place
 }
 
@@ -56,8 +56,8 @@ func (s *Session) Anchors() []chronicle.Place {
 	return all
 }
 
-// findGap looks for the array's first message in the harness's store. The messages between covered and this
-// message become the filler. If the store lacks the message, first stays zero.
+// findGap looks in the harness's store for the array's first message. The messages after ordinal `covered` and before
+// this message become the filler. If the store lacks the message, `first` stays zero.
 func (ss *Sessions) findGap(ctx context.Context, s *Session, covered int) *gap {
 	key, text := s.Pipe.Summary()
 	g := &gap{summary: key, covered: covered}

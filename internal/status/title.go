@@ -10,7 +10,8 @@ import (
 // The harnesses limit their own titles to 100 characters.
 const maxTitleRunes = 200
 
-// titles caches stored titles. A harness reports the title with every change of a session.
+// titles remembers which titles are stored. A harness reports the title with every change of a session, so without this
+// cache, the host would store the same title again and again.
 type titles struct {
 	mu     sync.Mutex
 	stored map[store.Key]string

@@ -185,8 +185,8 @@ func goneFrom(s *session.Session, standing int) int {
 	return from
 }
 
-// firstGone returns the ordinal of the first reverted message in lines, or 0. A revert always removes the last messages
-// of a session. So if the array still has the last message of lines, it has all of them.
+// firstGone returns the ordinal of the first reverted message in `lines`, or 0 if there is none. A revert always
+// removes the last messages of a session. So if the array still has the last message of `lines`, it has all of them.
 func firstGone(p *pipeline.Session, lines []chronicle.Place) (ordinal int) {
 	for _, line := range slices.Backward(lines) {
 		switch {

@@ -75,8 +75,9 @@ func (h *Historian) cancelRecomp(ctx context.Context, key store.Key) (schema.Com
 	return commandAnswer("info", "The unfinished recomp is discarded. "+kept, err)
 }
 
-// prepareRecomp returns a recomp of the compartments that hold messages of part. If part is empty, the recomp covers
-// all compartments. If a recomp of the same range is staged, it continues. The caller holds the session's lock.
+// prepareRecomp returns a recomp of the compartments that hold messages of the range `part`. If `part` is empty, the
+// recomp covers all compartments. If a recomp of the same range is already staged, the new one continues it. The caller
+// holds the session's lock.
 func (h *Historian) prepareRecomp(ctx context.Context, s *session.Session, directory string, part chronicle.Range) (*errand, string, error) {
 	if usage := stateOf(s).usage; usage >= history.ForceUsage {
 		return nil, "", refusedCommand(fmt.Sprintf("The window is %.0f%% full, so newer messages have to be summarised first. Try again after the next bust.", usage))
@@ -127,17 +128,19 @@ func (h *Historian) prepareRecomp(ctx context.Context, s *session.Session, direc
 type recomp struct {
 	*errand
 	scope chronicle.Range
-	// part is the range that the user asked for, or empty for a recomp of all compartments. scope extends it to whole
-	// compartments.
+	// `part` is the range that the user asked for, or empty for a recomp of all compartments. `scope` is the same
+	// range, extended to whole compartments.
 	part chronicle.Range
-	// rows are the compartments that were stored when the recomp began. end.Ordinal is the first message after them.
+	// `rows` are the compartments that were stored when the recomp began. The first message after them has the ordinal
+	// `end.Ordinal`.
 	rows []chronicle.Compartment
 	end  store.HistoryEnd
-	// staged begins with the stored compartments before the scope, which stay as they are. The new compartments follow.
+	// `staged` begins with the stored compartments before the scope, which stay as they are. The new compartments
+	// follow.
 	staged []chronicle.Compartment
 }
 
-// enclosing returns the range from the first to the last compartment that holds a message of part. If part is
+// enclosing returns the range from the first to the last compartment that holds a message of `part`. If `part` is
 // empty, the range has all compartments.
 func enclosing(rows []chronicle.Compartment, part chronicle.Range) (chronicle.Range, error) {
 	if len(rows) == 0 {

@@ -7,7 +7,7 @@ import (
 )
 
 // The first two numbers come from Anthropic's documentation. An image of unknown size counts as unknownImageTokens,
-// which is about an average image.
+// which is about the size of an average image.
 const (
 	pixelsPerToken     = 750
 	maxImageTokens     = 4500

@@ -94,8 +94,9 @@ func (t *Tools) expand(ctx context.Context, key store.Key, p schema.ToolExecuteP
 	return schema.ToolExecuteResult{Title: "messages " + shown.String(), Output: text.render(min(e.end, extent.Last))}, nil
 }
 
-// sourceFor returns the source of the raw messages of the session `other`, which must be in the same project. If other
-// is empty, it returns the source of the session itself. It also returns the size of the window in tokens, or 0.
+// sourceFor returns the source of the raw messages of the session `other`, which must be in the same project. If
+// `other` is empty, it returns the source of the calling session itself. It also returns the size of the window in
+// tokens, or 0.
 func (t *Tools) sourceFor(ctx context.Context, key store.Key, directory, other string) (source session.RawSource, limit int, err error) {
 	s, err := t.Sessions.Lock(ctx, key)
 	if err != nil {

@@ -62,12 +62,13 @@ type memoryArgs struct {
 type writer struct {
 	key     store.Key
 	project string // identity, "" while it is not known
-	// message is the ordinal of the message that makes the call, or 0.
+	// `message` is the ordinal of the message that makes the call, or 0.
 	message int
 }
 
-// memory stores its reply in the same transaction as the change. If the shim does not receive the reply, it repeats the
-// call, and must get the same reply without a second change.
+// The method `memory` runs a call of ctx_memory. If the shim does not receive the reply, it repeats the call. The
+// repeated call must get the same reply, and must not make the change again. So the reply is stored in the same
+// transaction as the change.
 func (t *Tools) memory(ctx context.Context, key store.Key, p schema.ToolExecuteParams) (schema.ToolExecuteResult, error) {
 	var a memoryArgs
 	if err := json.Unmarshal(p.Args, &a); err != nil {
@@ -214,8 +215,8 @@ func (t *Tools) remember(e *memories.Editor, w writer, a memoryArgs, isReviewed 
 	return "", memories.Refuse("action is %q; it is write, update, merge, archive or list", a.Action)
 }
 
-// changed compares a text with the form in which it was stored. If they differ, for example because a credential was
-// removed, changed returns a sentence that tells this to the model.
+// The function `changed` compares a text with the form in which it was stored. If they differ, for example because a
+// credential was removed, it returns a sentence that tells the model so.
 func changed(written, stored string) string {
 	if strings.Contains(stored, "[redacted ") && !strings.Contains(written, "[redacted ") {
 		return " A credential in it was replaced: memories hold none."
@@ -234,8 +235,8 @@ func numbers(ids []int64) string {
 // listBudget bounds a list of memories or notes, in tokens.
 const listBudget = 4_000
 
-// memoryPage returns the memories of a category, or all for "", newest first. Like a page of ctx_expand, the
-// result is marked as data.
+// memoryPage returns the memories of a category, newest first. If the category is "", it returns all memories. The
+// result is marked as data, like a page of ctx_expand.
 func memoryPage(all []chronicle.Memory, category string) string {
 	var lines []string
 	for i := len(all) - 1; i >= 0; i-- {

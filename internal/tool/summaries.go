@@ -13,7 +13,7 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// summariesPage lists the summaries in the prompt, the newest first. If rest is a number, for example "40", it lists
+// summariesPage lists the summaries in the prompt, the newest first. If `rest` is a number, for example "40", it lists
 // only the summaries before message 40.
 func (t *Tools) summariesPage(ctx context.Context, key store.Key, rest string) (schema.CommandExecuteResult, error) {
 	all, err := t.summariesInPrompt(ctx, key)

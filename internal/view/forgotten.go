@@ -43,8 +43,8 @@ type Forgotten struct {
 	IsPinned bool `json:"pinned,omitzero"`
 }
 
-// PrintForgotten prints the message, when and why it left the prompt, what replaces it, and how to read it
-// again. program is the command that starts magicctx.
+// PrintForgotten prints the message, when and why it left the prompt, what replaces it, and how to read it again.
+// `program` is the command that starts magicctx.
 func PrintForgotten(w io.Writer, f Forgotten, program string, p Page) error {
 	if err := PrintFound(w, []Found{f.Found}, p); err != nil {
 		return err
@@ -86,7 +86,7 @@ func PrintForgotten(w io.Writer, f Forgotten, program string, p Page) error {
 	return s.print(w)
 }
 
-// in names the request, for example "request 37 (2026-11-20 12:01, getting full)".
+// The method `in` describes the request as a phrase, for example "request 37 (2026-11-20 12:01, getting full)".
 func (l Leaving) in(p Page) string {
 	if l.At == 0 {
 		return fmt.Sprintf("request %d", l.Pass)

@@ -55,8 +55,8 @@ type request struct {
 	readThen, allThen int64 // the sums of the session before this request
 }
 
-// Heard takes in an answer of the host. If the host does not answer, status is nil and away says why. The screen then
-// keeps showing the last status.
+// Heard takes in an answer of the host. If the host does not answer, `status` is nil, and `away` gives the reason. The
+// screen then keeps showing the last status.
 func (v Live) Heard(status *schema.StatusResult, away string, now time.Time) Live {
 	v.News = nil
 	switch {

@@ -9,7 +9,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Screen lays out its lines for at least this size. A smaller terminal shows a part of the drawing.
+// Screen lays out its lines for a terminal of at least this size. A smaller terminal shows only a part of the drawing.
 const (
 	minWidth  = 20
 	minHeight = 3
@@ -41,8 +41,8 @@ func (s *screen) line(text string) { s.lines = append(s.lines, strings.TrimRight
 
 func (s *screen) room() int { return s.height - 1 - len(s.lines) }
 
-// Screen draws live data as at most height lines of at most width columns, without a newline at the end. below
-// is the number of lines of a session or text that do not fit.
+// Screen draws live data as at most `height` lines of at most `width` columns, without a newline at the end. `below` is
+// the number of lines of a session or text that do not fit.
 func Screen(v Live, width, height int, now time.Time) (drawn string, below int) {
 	s := screen{width: max(width, minWidth), height: max(height, minHeight), now: now, program: v.Program, Painter: Painter(v.Color), inASCII: v.ASCII}
 	s.away(v)
@@ -148,7 +148,7 @@ func (s *screen) troubles(st schema.StatusResult) {
 	}
 }
 
-// split separates the faults that stop magicctx (broken) from all other warnings (odd).
+// split separates the faults that stop magicctx (`broken`) from all other warnings (`odd`).
 func split(st schema.StatusResult) (broken, odd []string) {
 	isListed := false
 	for _, w := range st.Warnings {

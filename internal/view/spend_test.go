@@ -10,7 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/format"
 )
 
-// hours count from the midnight that begins 26 November in New York.
+// call makes a call of the historian. Its time is `hours` after the midnight at which 26 November begins in New York.
 func call(hours float64, project, model string, dollars float64, compartments, memories int) chronicle.Call {
 	c := chronicle.Call{
 		At: newYorkMidnight.Add(time.Duration(hours * float64(time.Hour))).UnixMilli(), Agent: "historian",
@@ -53,7 +53,7 @@ func TestSpendIsSummedByDayProjectAgentAndModel(t *testing.T) {
 	if s.Total.Calls != 4 || s.Total.Money != 0.75 || s.Total.Compartments != 4 || s.Total.UnpricedCalls != 1 {
 		t.Errorf("total %+v", s.Total)
 	}
-	// The bug: a merge of memories counted as a new memory, and two calls of one run as two runs.
+	// Fixed bug: a merge of memories counted as a new memory, and two calls of one run counted as two runs.
 	merged := spent[2]
 	merged.Agent, merged.Compartments = "dreamer", 0
 	if out := new(strings.Builder); PrintSpend(out, SpendOf([]chronicle.Call{merged}, nil, newYork), newYorkMidnight, Page{Width: 200}) != nil || !strings.Contains(out.String(), "0 summaries and 0 memories, and changed 3 memories.") {

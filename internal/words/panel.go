@@ -48,8 +48,9 @@ func Panel(st schema.SessionStatus, problems []string, now time.Time) *schema.Pa
 }
 
 const (
-	// These are the longest lines, in columns. On a terminal of 80 columns, OpenCode 1 shows the line beside the name
-	// of the model, and usually has 36 columns for it. It cuts the middle out of a longer line.
+	// A panel has a long and a brief line of at most these lengths, in columns. On a terminal of 80 columns, OpenCode 1
+	// shows the brief line beside the name of the model, and usually has 36 columns for it. If the line were longer,
+	// OpenCode would cut out its middle.
 	maxLine  = 80
 	maxBrief = 36
 	// fullView is the command that shows everything for which a line has no room.

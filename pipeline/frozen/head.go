@@ -11,8 +11,8 @@ type Head struct {
 	// covers nothing, and its ordinal is 0.
 	Through string
 	Ordinal int
-	// AfterSummary is "" unless the array began with a summary of the harness when message Through was summarised. In
-	// that case, AfterSummary is the key of the harness's summary.
+	// If the array began with a summary of the harness when the message Through was summarised, AfterSummary is the key
+	// of this summary. Otherwise, it is "".
 	AfterSummary string
 	// Pinned holds the keys of the covered prompts that nevertheless stay on the wire, oldest first. Unused places are
 	// empty.
@@ -63,9 +63,9 @@ func (h Head) Shows() int { return h.InBaseline + h.InDelta }
 
 type Keys map[string]bool
 
-// SetHead makes h the head. covered has the keys of all replaced messages. It would not be enough to know the highest
-// replaced tag, because an old message can still get a unit with a higher tag, for example when the harness stores an
-// aborted answer late.
+// SetHead makes h the head. `covered` contains the keys of all replaced messages. The highest replaced tag would not be
+// enough, because an old message can still get a unit with a higher tag, for example when the harness stores an aborted
+// answer late.
 func (s *State) SetHead(h Head, covered Keys) {
 	s.Head, s.covered, s.hidden = h, covered, false
 	for i := range s.units {

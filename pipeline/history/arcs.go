@@ -11,8 +11,9 @@ type span struct{ first, last int }
 
 type spans []span
 
-// spansOf returns the spans of all arcs. If a call has no result, but is in message liveFrom or a later message, it may
-// still get its result. So its span reaches to the end of the session. An older call without a result has no span.
+// spansOf returns the spans of all arcs. If a call in the message `liveFrom` or in a later message has no result, the
+// result may still come. So the span of this call reaches to the end of the session. An older call without a result has
+// no span.
 func spansOf(m *Messages, uncovered, liveFrom int) spans {
 	var all []span
 	for _, a := range arcsOf(m) {
@@ -43,8 +44,8 @@ func (s spans) around(cut int) (span, bool) {
 	return span{}, false
 }
 
-// outside moves a cut that is inside a span to the end of the span. If the span reaches to the end of the session, for
-// example because a call waits for its result, the cut moves back to the start of the span.
+// If a cut is inside a span, the method `outside` moves it to the end of the span. But if the span reaches to the end
+// of the session, for example because a call waits for its result, the cut moves back to the start of the span.
 func (s spans) outside(cut, total int) int {
 	switch around, ok := s.around(cut); {
 	case !ok:
@@ -63,8 +64,8 @@ func (s spans) before(cut int) int {
 	return cut
 }
 
-// An arc is a tool call and its result, by the ordinals of their messages. An answer and its continuation are also an
-// arc.
+// An arc joins a tool call and its result, and holds the ordinals of their messages. An answer and its continuation
+// also form an arc.
 type arc struct{ first, last int }
 
 const open = 0

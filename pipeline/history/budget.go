@@ -7,14 +7,15 @@ import (
 )
 
 const (
-	// defaultLimit (in tokens) replaces an unknown limit, and defaultThreshold (in percent) an invalid threshold.
+	// If the model's limit is unknown, defaultLimit (in tokens) is used. If the threshold is invalid, defaultThreshold
+	// (in percent) is used.
 	defaultLimit     = 128_000
 	defaultThreshold = 65
 )
 
-// TriggerBudget returns the minimum size, in tokens, of messages that are worth a run of the historian. limit is the
-// model's prompt limit in tokens, and threshold is in percent. The result must not depend on the last prompt, whose
-// size is unknown after a restart.
+// TriggerBudget returns how many tokens the messages must have so that they are worth a run of the historian. `limit`
+// is the model's prompt limit in tokens, and `threshold` is in percent. The result must not depend on the size of the
+// last prompt, because this size is unknown after a restart.
 func TriggerBudget(limit int, threshold float64) int {
 	const least, most = 5000, 50_000
 	if limit <= 0 || math.IsNaN(threshold) {

@@ -33,14 +33,15 @@ func AnchorsOf(start int, keys []string) (anchors []chronicle.Place) {
 	return anchors
 }
 
-// Number returns the ordinal of each entry, or 0. The entries are in the order of the harness's store. Without anchors,
-// the first message has ordinal 1. Number counts unreadable messages, but no summaries and no messages outside the
-// conversation.
+// Number returns the ordinal of each entry, or 0 if the entry has none. The entries are in the order of the harness's
+// store. Unreadable messages have ordinals. Summaries and messages outside the conversation have none. If there are no
+// anchors, the first message has the ordinal 1.
 //
-// An anchor is a message with a known ordinal, for example because a compartment covers it. Number counts forwards from
-// each anchor, so a deleted message leaves a gap, and backwards from the first anchor. A message gets 0 if counting
-// backwards reaches 0, or if counting forwards reaches the ordinal of the next anchor. Number ignores an anchor that is
-// not among the entries, or that contradicts an earlier anchor.
+// An anchor is a message whose ordinal is known, for example because a compartment covers it. From each anchor, Number
+// counts forwards, so if messages before the next anchor were deleted, their ordinals stay unused. From the first
+// anchor, it also counts backwards. An entry gets 0 if counting backwards reaches 0, or if counting forwards reaches
+// the ordinal of the next anchor. Number ignores an anchor that is not among the entries, or that contradicts an
+// earlier anchor.
 func Number(entries []Entry, anchors []chronicle.Place) []int {
 	ordinals := make([]int, len(entries))
 	found := locate(entries, anchors)

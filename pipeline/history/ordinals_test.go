@@ -46,8 +46,8 @@ func TestNumber(t *testing.T) {
 	}
 }
 
-// If the anchors agree with the ordinals, they change nothing. If a message is deleted, the ordinals from the
-// next anchor on stay the same.
+// Anchors that agree with the ordinals change nothing. If a message is deleted, all messages from the next anchor on
+// keep their ordinals.
 func TestNumberKeepsOrdinals(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 30).Draw(t, "messages")

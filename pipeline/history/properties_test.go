@@ -65,8 +65,8 @@ func genRequest(t *rapid.T) Request {
 	}
 }
 
-// Snapshot divides the session at End and at TailStart. Neither may separate a call from its result. A call among the
-// newest messages (Target tokens) may still get its result, so neither may come after a call there that has none.
+// Snapshot cuts the session into ranges. No cut may separate a call from its result. If a call in the tail still waits
+// for its result, no cut may come after this call.
 func TestSnapshotNeverSplitsAnArc(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, r := genSituation(t, true), genRequest(t)
@@ -88,7 +88,7 @@ func TestSnapshotNeverSplitsAnArc(t *testing.T) {
 	})
 }
 
-// The eligible messages are larger than the cap only if they are a single message or arc.
+// The eligible messages may be larger than the cap only if they are a single message or a single arc.
 func TestEligibleMessagesKeepWithinTheCap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, r := genSituation(t, true), genRequest(t)
@@ -141,7 +141,7 @@ func TestTailStartIsMonotone(t *testing.T) {
 	})
 }
 
-// From 80 % on, a run begins if more than smallRest tokens are before the tail.
+// When usage is at least 80 %, a run must begin if the messages before the tail have more than smallRest tokens.
 func TestPressureAlwaysFindsSomething(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := genSituation(t, false)

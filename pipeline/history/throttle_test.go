@@ -114,7 +114,8 @@ func TestRetryPassIsTheFirstWithAModel(t *testing.T) {
 	}
 }
 
-// The bug: as long as the session lasted, failing models were asked again every 50 passes.
+// Fixed bug: as long as the session lasted, the host asked failing models again every 50 passes. Now each wait is twice
+// as long as the one before.
 func TestThrottleForgetsMoreAndMoreSlowly(t *testing.T) {
 	d := Demand{Snapshot: Snapshot{Usage: 50, Reads: 20_000, Cap: 20_000}, Room: 83_200, LowMark: 40}
 	var throttle Throttle

@@ -94,8 +94,9 @@ func (l Level) rank() int {
 	return 0
 }
 
-// WantsMessage reports whether a reminder deserves a message of its own: the model could drop at least a third of
-// usable, the tokens that are free now or that all units together hold.
+// WantsMessage reports whether a reminder deserves a message of its own. This is the case if the model could drop at
+// least worthDropping tokens, and also at least a third of `usable`: the free tokens of the window plus the tokens of
+// all active units.
 func WantsMessage(reclaimable, usable int) bool {
 	return reclaimable >= worthDropping && 3*reclaimable >= usable
 }

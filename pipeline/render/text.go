@@ -9,9 +9,8 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// text renders a text part. isBare means that signed thinking follows the text. The thinking is bound to the exact
-// bytes of the text, so the renderer adds no tag to the text, and does not remove tags that the model wrote at its
-// start.
+// text renders a text part. If isBare is true, signed thinking follows the text. Such thinking is bound to the exact
+// bytes of the text, so the renderer adds no tag to the text, and keeps tags that the model wrote at its start.
 func (r *messageRenderer) text(p *transcript.Part, u *frozen.Unit, isBare bool) {
 	if !u.Active() {
 		r.replace(p.TextPath, json.Quote(standIn(u)))
@@ -19,10 +18,10 @@ func (r *messageRenderer) text(p *transcript.Part, u *frozen.Unit, isBare bool) 
 	}
 	body := p.Text
 	if r.Prefixes && !isBare && r.m.Role == transcript.Assistant {
-		// The model sometimes imitates tags at the start of its answer. Usually, the host removes them before the
-		// harness stores the answer, but no host was running when this one was stored. Only tags up to the unit's own
-		// are removed, because those existed before the answer was sent. If higher tags were removed too, the text
-		// would change on the wire when the session gives out these tags later.
+		// Sometimes the model imitates tags at the start of its answer. Usually, the host removes them before the
+		// harness stores the answer, but no host was running when this answer was stored. Only tags up to the unit's
+		// own are removed, because they already existed when the answer was sent. A higher tag may be given to a unit
+		// later. If the host then removed it from this text, the wire would change.
 		body = CutImitations(body, func(tag int) bool { return tag >= 1 && tag <= u.Tag })
 	}
 	if u.Stripped {

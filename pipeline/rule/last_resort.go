@@ -10,8 +10,8 @@ import (
 // The newest keptArcs arcs stay even in an emergency, because the model is working with them.
 const keptArcs = 3
 
-// ProtectedResults drops tool outputs, oldest first, although they are protected, because a request that does not fit
-// is worse than a lost output. It does not drop the newest arcs, or results that the model has not read.
+// ProtectedResults drops even protected tool outputs, oldest first, because a request that does not fit is worse than a
+// lost output. But it keeps the newest arcs, and results that the model has not read.
 func ProtectedResults(v View, _ Knobs) []frozen.Edit {
 	keepFrom := newestTools(v.State, keptArcs)
 	unread := firstUnread(v)

@@ -7,7 +7,7 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/rule"
 )
 
-// A call is old if it is older than the newest ProtectedTags messages.
+// A call of ctx_reduce is stale if it is older than the newest ProtectedTags messages.
 func TestStaleReduceCalls(t *testing.T) {
 	reduce := call(rule.ReduceTool, 5)
 	four := func() rule.View {

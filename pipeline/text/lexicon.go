@@ -65,8 +65,8 @@ type found struct {
 	start, end int
 }
 
-// An edit replaces a phrase: it appends the replacement to out, and may remove blanks and punctuation from the end of
-// out. It returns the index in the source after the replaced part, or 0 if the phrase stays.
+// An edit replaces a phrase: it appends the replacement to `out`, and may remove blanks and punctuation from the end of
+// `out`. It returns the index in the source after the replaced part, or 0 if the phrase stays.
 type edit func(out []byte, f found) ([]byte, int)
 
 func (l *lexicon) rewrite(s string, edit edit) string {

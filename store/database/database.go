@@ -210,8 +210,8 @@ func (d *DB) View(ctx context.Context, f func(*sqlite3.Conn) error) error {
 	}())
 }
 
-// Edit calls write in one transaction on the database in dir, even while a host has the database open. See file.Edit
-// for the errors.
+// Edit calls the function `write` in one transaction on the database in dir, even while a host has the database open.
+// See file.Edit for the errors.
 func Edit(ctx context.Context, dir string, write func(*Tx) error) error {
 	return file.Edit(ctx, dir, func(c *sqlite3.Conn) error {
 		tx := &Tx{Conn: c, prepared: make(statements)}

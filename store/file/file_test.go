@@ -301,7 +301,8 @@ func TestDatabaseWithAnotherSchemaIsDamaged(t *testing.T) {
 			t.Errorf("%s: doctor finds no damage", change)
 		}
 		f = openIn(t, dir)
-		// The tables show the version of the schema, so a wrong number is repaired.
+		// The host can see the schema's version from the tables. So it corrects a wrong user_version, instead of moving
+		// the database aside.
 		isRepaired := strings.HasPrefix(change, "PRAGMA user_version")
 		if isAside := f.Recovered() != ""; isAside == isRepaired || f.SchemaVersion() != newestVersion() {
 			t.Errorf("%s: moved aside %v, version %d", change, isAside, f.SchemaVersion())

@@ -111,7 +111,7 @@ func (tx *Tx) Read(session int64, through int, tail string) error {
 	return tx.x.scan(`UPDATE sessions SET through = ?, tail = ?, stamp = '' WHERE id = ?`, nil, through, tail, session)
 }
 
-// Finish records that a session was read to its end. stamp is the state of its source at that time.
+// Finish records that a session was read to its end. `stamp` is the state of the session's source at that time.
 func (tx *Tx) Finish(session int64, stamp string) error {
 	return tx.x.scan(`UPDATE sessions SET stamp = ? WHERE id = ?`, nil, stamp, session)
 }

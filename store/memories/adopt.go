@@ -7,10 +7,10 @@ import (
 	"github.com/magicctx/magicctx-host/store/database"
 )
 
-// Once the project of a directory is known, Adopt assigns the directory's rows to this project. former is the identity
-// that the directory had until then, for example because it was no repository yet. Adopt also takes rows that older
-// releases stored under the directory itself. If the project already has a memory with the same category and content,
-// Adopt keeps the project's memory.
+// Adopt is called when the project of a directory has become known. It assigns the directory's rows to this project.
+// `former` is the identity that the directory had until then, for example because it was no repository yet. Adopt also
+// takes rows that older releases stored under the directory itself. If the project already has a memory with the same
+// category and content, Adopt keeps the project's memory.
 func (s *Memories) Adopt(ctx context.Context, directory, former, project string) error {
 	err := s.db.Update(ctx, func(tx *database.Tx) error {
 		for _, query := range []string{

@@ -136,8 +136,8 @@ func check(r *rapid.T, s *store.Store, project string) {
 	}
 }
 
-// Neither a run nor an undo changes memories that others have changed since, or memories of another project. A run
-// without its lease changes nothing.
+// Neither a run nor an undo changes a memory that somebody else has changed in the meantime, or a memory of another
+// project. A run that has lost its lease changes nothing.
 func TestRunOfTheDreamerRespectsOthers(t *testing.T) {
 	s := storetest.Open(t, t.TempDir())
 	var known []chronicle.Memory

@@ -69,8 +69,8 @@ func TestPromisesStayUntilTheyAreClosed(t *testing.T) {
 	}))
 }
 
-// Bug class K30: a promise of another project cannot be closed, changed or seen. The historian cannot close any other
-// note by its number.
+// Bug class K30: a project can neither close, change nor see the promises of another project. And when the historian
+// closes promises by their numbers, it cannot close a note that is not a promise.
 func TestBugK30PromisesOfOthersStay(t *testing.T) {
 	s := storetest.Open(t, t.TempDir())
 	keep(t, s, "git:other", 10, promised("must stay"))

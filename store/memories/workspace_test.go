@@ -99,7 +99,8 @@ func TestMemberSeesWhatIsShared(t *testing.T) {
 	}
 }
 
-// The project of a directory that becomes a repository stays a member, and is listed once.
+// A directory that is a member of a workspace becomes a repository, so its project gets another identity. The new
+// identity must become a member in place of the old one, even if it already is a member.
 func TestMembershipMovesWithTheProject(t *testing.T) {
 	s := shared(t)
 	for _, project := range []string{"git:e", "git:b"} {

@@ -36,10 +36,10 @@ var (
 // A DB is OpenCode's database as it was at one moment. OpenCode may write in the meantime.
 type DB struct {
 	conn *sqlite3.Conn
-	// prepared holds prepared statements by their SQL text, because preparing a statement takes longer than running it.
+	// `prepared` maps SQL texts to prepared statements, because preparing a statement takes longer than running it.
 	prepared map[string]*sqlite3.Stmt
-	// missing lists the columns that the database lacks, for each version of OpenCode. Version 2 does not
-	// remove the tables of version 1, so a database may suit both versions.
+	// For each version of OpenCode, `missing` lists the columns that the database lacks. Version 2 does not remove the
+	// tables of version 1, so a database may suit both versions.
 	missing map[int][]string
 }
 
@@ -78,8 +78,8 @@ func Read(ctx context.Context, path string, read func(*DB) error) error {
 //go:embed query/missing.sql
 var missingSQL string
 
-// checkColumns fails if the database lacks something that this package reads, both for version 1 and for version 2 of
-// OpenCode.
+// checkColumns fails if the database fits neither version 1 nor version 2 of OpenCode: for each of them, it lacks a
+// column that this package reads.
 func (db *DB) checkColumns() error {
 	err := file.Scan(db.conn, missingSQL, func(s *sqlite3.Stmt) {
 		version := s.ColumnInt(0)
@@ -217,7 +217,7 @@ func (db *DB) scan(query, id string, row func(*sqlite3.Stmt)) error {
 }
 
 // withIDs adds members to a JSON object. OpenCode stores the ids of an object only in other columns of the row, so they
-// are missing in the object itself. members are names, each followed by its value.
+// are missing in the object itself. `members` alternates names and values.
 func withIDs(object []byte, members ...string) []byte {
 	object = bytes.TrimSpace(object)
 	inner := bytes.TrimSpace(object[1 : len(object)-1])

@@ -1,4 +1,4 @@
--- usage_pass.sql overwrites the values that are subtracted here. So usage_pass.sql runs later.
+-- This statement must run before usage_pass.sql, which overwrites the values that are subtracted here.
 UPDATE sessions SET
 	input_tokens  = sessions.input_tokens + ?4 - coalesce(p.input_tokens, 0),
 	cache_read    = sessions.cache_read + ?5 - coalesce(p.cache_read, 0),

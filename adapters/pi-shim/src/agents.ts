@@ -112,8 +112,8 @@ class Pi {
     child.stderr!.on("data", (chunk: Buffer) => (this.#errors = (this.#errors + chunk.toString()).slice(-longestError)))
     child.stdin!.on("error", () => {}) // a process that ends early does not read its prompt
     child.stdin!.end(prompt)
-    // If this process exits, it kills the agent's process. If this process is killed, the listener does not run, but
-    // the agent's process then ends because its output is broken.
+    // When this process exits, the listener kills the agent's process. If this process is killed, the listener does not
+    // run. Then the agent's process ends by itself, because it can no longer write its output.
     const kill = () => this.#signal("SIGKILL")
     process.once("exit", kill)
     const how = await new Promise<string>((resolve) => {

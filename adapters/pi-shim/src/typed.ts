@@ -21,8 +21,8 @@ export class Lines {
   }
 
   /**
-   * Finds new prompts whose text is not just the line that the user typed. For each of them, `replaced` is called with
-   * the prompt's id and the line. Pi makes a prompt directly after it has read the line, so the newest earlier line
+   * Finds the new prompts whose text differs from the line that the user typed. Calls `replaced` with the id of each
+   * such prompt, and with its line. Pi makes a prompt directly after it has read the line, so the newest earlier line
    * belongs to the prompt. A line with /skill: is left out, because Pi puts the line's words into the prompt.
    */
   read(session: string, steps: readonly Step[], replaced: (id: string, line: string) => void): void {

@@ -68,7 +68,8 @@ test("a call and its result go together, and an answer of which nothing is left 
   assert.deepEqual(wire.map(({ role }) => role), ["user", "assistant", "toolResult", "user"])
   assert.deepEqual((wire[1]!.content as Array<{ id: string }>).map(({ id }) => id), ["b"])
   assert.equal((wire[2] as unknown as { toolCallId: string }).toolCallId, "b")
-  // The patch of an unchanged step remains, although the step is not sent again.
+  // In the next pass, the host's answer does not mention the unchanged steps again. The shim must still apply their
+  // patches.
   messages.push(user("further"))
   assert.deepEqual((await pi.pass(messages)).map(({ role }) => role), ["user", "assistant", "toolResult", "user", "user"])
 })

@@ -19,8 +19,8 @@ export class Neighbour {
   }
 
   /**
-   * Waits until the other process has stopped, for at most `patience` ms. Returns the remaining patience. wait computes
-   * instead of sleeping, because a processor is slow after a sleep.
+   * Waits until the other process has stopped, for at most `patience` ms. Returns the remaining patience. It computes
+   * while it waits, because a processor is slow after a sleep.
    */
   wait(patience: number): number {
     const from = performance.now()

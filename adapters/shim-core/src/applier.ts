@@ -6,9 +6,9 @@ import { compile, PatchError, plan, write, type CompiledPatch, type Write } from
 import { clone } from "./projection.ts"
 
 /**
- * The writes that the applier plans while the host works: plans[i] contains the writes of the patch inPlace[i] to the
- * message start + i. The applier makes the writes only after the answer, because a host that has forgotten the session
- * asks for the unchanged array.
+ * The writes that the applier plans while the host works: `plans[i]` contains the writes of the patch `inPlace[i]` to
+ * the message with the index `start + i`. The applier makes the writes only after the answer, because a host that has
+ * forgotten the session asks for the unchanged array.
  */
 export interface Draft {
   readonly start: number

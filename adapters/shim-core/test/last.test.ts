@@ -41,8 +41,8 @@ function reapplied(before: Message[], edits: Record<string, Patch>, now: Message
 }
 
 // In plan mode, OpenCode adds a reminder only to the newest user message. When the user sends another message, the
-// previous one loses its reminder. A fixed bug: the patch of the lost reminder did not fit any more, and because of it,
-// the whole array was sent raw.
+// previous one loses its reminder. A fixed bug: the patch of the lost reminder no longer fit, so the shim sent the
+// whole array raw.
 test("if a reminder has left a message, the patches of other messages still apply", () => {
   const before = [user("a", text("1", "huge")), user("b", text("2", "plan"), reminder("you are in plan mode"))]
   const edits = { a: [dropped("/parts/0")], b: [tag("/parts/0"), tag("/parts/1")] }

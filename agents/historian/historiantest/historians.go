@@ -124,7 +124,7 @@ func fails(err error) ask.Asker {
 	return AskerFunc(func(context.Context, ask.Request) (ask.Answer, error) { return ask.Answer{}, err })
 }
 
-// half stops in the middle of the second compartment's first tier.
+// half returns an answer that stops in the middle of the second compartment's first tier.
 func half(r chronicle.Range) string {
 	middle := (r.Start + r.End) / 2
 	answer := Output(Compartment(chronicle.Range{Start: r.Start, End: middle}, "first"), Compartment(chronicle.Range{Start: middle + 1, End: r.End}, "second"))

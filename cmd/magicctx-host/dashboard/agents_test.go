@@ -84,7 +84,8 @@ func TestARunIsShownAndUndone(t *testing.T) {
 	}
 }
 
-// A call does not record its run. If two runs overlap in a project, the cost of each is unknown.
+// The store does not record to which run a call belongs. So if two runs overlap in a project, nobody can tell how much
+// each of them cost, and the dashboard must show no cost.
 func TestTheMoneyOfOverlappingRunsIsUnknown(t *testing.T) {
 	s := serve(t).enter()
 	db := storetest.Open(t, s.dir)

@@ -101,8 +101,8 @@ function drawPanel(panel) {
 const when = (ms) => new Date(ms).toLocaleString("sv-SE", { dateStyle: "short", timeStyle: "short" }) // for example 2026-11-20 12:01
 
 /**
- * Creates a list entry that shows its details when it is clicked. fill creates the details on the first click. key must
- * be unique in the list.
+ * Creates a list entry that shows its details when it is clicked. The function `fill` creates the details on the first
+ * click. `key` must be unique in the list.
  */
 function opening(columns, fill, key = "") {
   const line = element("summary", {}, ...columns.map(([className, text]) => element("span", { className }, text)))
@@ -208,7 +208,7 @@ function summaryLine(of, s) {
   }, `${range} ${s.createdAt}`)
 }
 
-/** Creates a button that loads and shows the full text of the messages first to last. */
+/** Creates a button that loads and shows the full text of the messages from `first` to `last`. */
 function wordForWord(of, first, last) {
   const range = first === last ? `${first}` : `${first}-${last}`
   const offer = element("button", { type: "button" }, `show the messages ${range} word for word`)
@@ -296,7 +296,10 @@ function runLine(r) {
   })
 }
 
-/** Creates a button that asks for confirmation, then calls act. The element that act returns replaces the button. */
+/**
+ * Creates a button that asks for confirmation, and then calls `act`. The result of `act`, for example an element,
+ * replaces the button. If there is no result, the button comes back.
+ */
 function afterQuestion(text, label, question, act) {
   const place = element("span", {})
   const offer = button(text, label, () => {

@@ -57,8 +57,8 @@ func (g *guard) protect(h http.Handler) http.Handler {
 	})
 }
 
-// Until the token is used, forget makes the browser delete its cache and storage of this origin. After that, the
-// storage contains the secret, so the browser must keep it.
+// Until the token is used, the method `forget` makes the browser delete its cache and storage of this origin. After
+// that, the storage contains the secret, so the browser must keep it.
 func (g *guard) forget(h http.Header) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -37,7 +37,7 @@ type News struct {
 	Changed bool
 }
 
-// Follow calls tell with each News, one after another, until ctx ends.
+// Follow passes each News to the function `tell`, one after another, until ctx ends.
 func (f Follower) Follow(ctx context.Context, tell func(News)) {
 	for ctx.Err() == nil {
 		err := f.listen(ctx, tell)

@@ -27,7 +27,7 @@ func Plain(ctx context.Context, o Options, w io.Writer) error {
 	})
 }
 
-// JSON prints the status as a line after each change of a session. If no host is running, it says so on errs.
+// JSON prints the status as a line after each change of a session. If no host is running, it reports this on `errs`.
 func JSON(ctx context.Context, o Options, w, errs io.Writer) error {
 	isAway := false
 	return printed(ctx, o, func(n observer.News) error {
@@ -48,8 +48,8 @@ func JSON(ctx context.Context, o Options, w, errs io.Writer) error {
 	})
 }
 
-// printed calls tell for each event. If the program that reads the output has ended, for example in `| head`, tell
-// fails and printed stops.
+// printed calls the function `tell` for each event, until ctx ends or `tell` fails. For example, `tell` fails if the
+// output goes to `head` and head has ended.
 func printed(ctx context.Context, o Options, tell func(observer.News) error) (failed error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

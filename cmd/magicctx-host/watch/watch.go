@@ -31,7 +31,7 @@ func (o Options) live() view.Live {
 // A rate of one frame per second costs about 0.03 % of a core even if nothing changes, so six are cheap.
 const framesPerSecond = 6
 
-// Screen shows the host on the terminal out until ctx ends or the user quits. If in is nil, it reads no keys.
+// Screen shows the host on the terminal `out`, until ctx ends or the user quits. If `in` is nil, Screen reads no keys.
 func Screen(ctx context.Context, o Options, in, out *os.File) error {
 	ctx, stop := context.WithCancel(ctx)
 	input := tea.WithInput(nil)
@@ -119,7 +119,8 @@ func (m model) pressed(key tea.KeyPressMsg) (tea.Model, tea.Cmd) {
 	return m, func() tea.Msg { return answer{asked, view.TextPage{Title: title, Text: m.output(args)}} }
 }
 
-// If the action needs a session and none is selected, command returns nil for args.
+// The method `command` returns the title and the arguments of the command for an action. If the action needs a session
+// and none is selected, `args` is nil.
 func (m model) command(action view.Action) (title string, args []string) {
 	args = []string{"--data-dir", m.dir}
 	switch action {

@@ -48,8 +48,8 @@ func (p *Pi) Append(text string) {
 	}
 }
 
-// Entry appends an entry after the leaf. members are further JSON members of the entry, for example
-// `"message":{"role":"user"}`, or empty.
+// Entry appends an entry after the leaf. `members` contains more JSON members for the entry, for example
+// `"message":{"role":"user"}`, or is empty.
 func (p *Pi) Entry(kind, members string) (id string) {
 	p.t.Helper()
 	line, id := p.NextLine(kind, members)
@@ -71,8 +71,8 @@ func (p *Pi) NextLine(kind, members string) (line, id string) {
 	return fmt.Sprintf(`{"type":%q,"id":%q,"parentId":%s,"timestamp":"2026-11-20T11:18:23.000Z"%s}`, kind, id, parent, members), id
 }
 
-// Message appends a message of Pi's array as Pi stores it. A custom message and the summary of a branch have
-// special kinds of entries.
+// Message appends an entry for a message of Pi's array, in the form in which Pi stores the message. For a custom
+// message and for the summary of a branch, Pi uses special kinds of entries.
 func (p *Pi) Message(raw json.Value) (id string) {
 	p.t.Helper()
 	var m struct {

@@ -38,15 +38,17 @@ var (
 	})
 )
 
-// pagePolicy allows the page only to run its own script, and to load nothing. So text from a trace cannot do harm.
+// pagePolicy allows the page to run only its own script, and to load nothing. So text from a trace can do no harm, even
+// if it contains a script.
 var pagePolicy = func() string {
 	sum := sha256.Sum256([]byte(pageScript))
 	return "default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'unsafe-inline'; script-src 'sha256-" +
 		base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }()
 
-// Write writes a summary as one HTML page without external files. The size of a session's drawing is bounded.
-// The numbers that the page shows at the mouse pointer take about 70 bytes per pass.
+// Write writes a summary as one HTML page without external files. However long the session is, its drawing has a
+// bounded size. Only the numbers that the page shows at the mouse pointer grow with the session, by about 70 bytes per
+// pass.
 func Write(w io.Writer, s replay.Summary, o Options) error {
 	view := newPageView(s, o)
 	view.Policy = pagePolicy

@@ -1,6 +1,7 @@
--- The changes of the memories of a project (?1) and of the user, and of the other projects of its workspace, after a
--- change (?2). If another project shares the category of a changed memory, the change becomes "restore", because the
--- memory may be new here. If it does not share the category, the change becomes "archive", without the content.
+-- All changes after change ?2 that the project ?1 has to know: changes of its own memories, of memories about the user,
+-- and of memories of other projects in its workspace. If another project updates or restores a memory whose category
+-- the workspace shares, the change becomes "restore", because the memory may be new here. Any other change of another
+-- project comes without the content, and as "archive" unless it is "delete".
 SELECT
 	id, project, CASE WHEN isOwn OR kind = 'delete' THEN kind WHEN isShared THEN 'restore' ELSE 'archive' END, memory,
 	superseded_by, CASE WHEN isOwn OR isShared THEN category ELSE '' END, CASE WHEN isOwn OR isShared THEN content ELSE '' END, at,

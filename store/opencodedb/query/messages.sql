@@ -1,5 +1,5 @@
--- The messages of a session in OpenCode's order. The second column is true for the answer of a compaction. data may be
--- invalid JSON.
+-- The messages of a session in OpenCode's order. The second column is true for the answer of a compaction. The column
+-- `data` may contain invalid JSON.
 SELECT id,
 	CASE WHEN instr(data, '"summary"') > 0 AND json_valid(data) -- parsing each message would take long
 		THEN coalesce(json_extract(data, '$.role') = 'assistant'

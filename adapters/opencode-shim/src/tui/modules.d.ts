@@ -1,5 +1,5 @@
-// OpenCode provides these functions of Solid to a plugin in its terminal. Neither package is installed here. So if
-// build.mjs does not list a package as external, the build fails.
+// In its terminal, OpenCode provides these functions of Solid to a plugin. The packages solid-js and @opentui/solid are
+// not installed in this repository. So build.mjs must list both as external, or the build fails.
 
 declare module "solid-js" {
   export function createSignal<T>(value: T): [() => T, (set: () => T) => unknown]

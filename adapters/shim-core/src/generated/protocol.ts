@@ -709,8 +709,8 @@ export interface NextBust {
    */
   waits?: boolean
   /**
-   * at is the high mark: once the prompt has this size, a pass may bust. Down is the low mark: the pass does
-   * not shrink the prompt further than to this size.
+   * at is the high mark: once the prompt has this size, a pass may bust. Down is the low mark: the bust
+   * shrinks the prompt to about this size.
    */
   at: number
   down: number
