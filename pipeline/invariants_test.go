@@ -577,7 +577,7 @@ func invariant11UserTurnsStay(t *rapid.T, w *world) {
 	}
 }
 
-// A tag that the model has read never belongs to another unit, because the model asks for drops by tags (D6).
+// A tag is never given to a second unit. Otherwise, the model could ask for a drop by tag and hit the wrong unit (D6).
 func tagIsNeverGivenTwice(t *rapid.T, w *world) {
 	given := w.witness.given
 	for _, u := range w.session.State.Units() {

@@ -60,8 +60,9 @@ func (a recordedArrays) record(line *TraceFrame, m *message) {
 	a[p.Session] = recordedArray{held: array.held, pending: string(m.ID), next: next}
 }
 
-// answered records the answer to a transform. If the answer is resync, a reader of the trace skips the transform. After
-// any other error, the reader cannot know the session's array.
+// answered records the answer to a transform. After a success, the session's array is that of the transform. After the
+// error CodeResync, the array stays as it was before, because a reader of the trace skips this transform. After any other
+// error, a reader cannot know the array.
 func (a recordedArrays) answered(m *message) {
 	for session, array := range a {
 		if array.pending == "" || array.pending != string(m.ID) {

@@ -78,7 +78,7 @@ type Version struct {
 	Minor int `json:"minor"`
 }
 
-// InitializeParams opens a directory on a connection. A harness process has one connection, and sends initialize once
+// InitializeParams says for which directory a client needs the host. A harness process has one connection, and sends initialize once
 // for each of its plugin instances. The first call fixes the protocol version and the harness of the connection.
 type InitializeParams struct {
 	Protocol Version `json:"protocol"`

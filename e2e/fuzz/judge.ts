@@ -208,7 +208,7 @@ export class Judge {
     const chain = chainOf({ system, turns })
     const passes = this.journal.read(this.happened.refused)
     // Pi asks the host for the system prompt before the pass. If Pi then sends its own system prompt, the host has not
-    // answered, so it may not know this request.
+    // answered. The shim does not report such a request as sent, so the host perhaps does not know the request.
     const isGood = outcome === "applied" && passes.length > 0 && !(isBare && this.habits.asksFirst)
     const rows = this.rows(attempt, chain)
     const front = head(raw, wire)

@@ -259,8 +259,8 @@ function fromPi(wire: readonly Step[], raw: readonly Message[]): Message[] {
     const used = new Set<Part>()
     const parts: Part[] = original.parts.filter(({ type, ignored }) => ignored || type.startsWith("step-"))
     for (const [i, its] of blocks.entries()) {
-      // A patch that replaces a whole block removes the block's origin. If the number of blocks is the same, the block
-      // at the same index is taken.
+      // A patch that replaces a whole block removes the block's origin. If the message still has as many blocks as
+      // original parts, such a block belongs to the part at the same index.
       const source = sources.find(({ id }) => id === its.origin) ?? (blocks.length === sources.length && !used.has(sources[i]!) ? sources[i] : undefined)
       if (source) used.add(source)
       if (its.type === "text") parts.push({ ...(source ?? { id: `extra-${i}` }), type: "text", text: its.text! })

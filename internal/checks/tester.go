@@ -27,10 +27,10 @@ const (
 type Tester struct {
 	Options
 	mu sync.Mutex
-	// tested holds the time of each directory's newest test of checks, in Unix ms.
+	// tested holds, for each directory, when the checks of its memories were last scheduled for a test, in Unix ms.
 	tested map[string]int64
-	// running holds the directories whose notes are being tested at the moment. tried holds the time of the newest test
-	// of each note, in Unix ms.
+	// running holds the directories whose waiting notes are being tested now. tried holds when each waiting note was last
+	// tested, in Unix ms.
 	running map[string]bool
 	tried   map[attempt]int64
 }

@@ -92,7 +92,8 @@ func (e *RefusedError) mayPass() bool {
 	return e.Status >= 500 || e.Status == http.StatusTooManyRequests || e.Status == http.StatusRequestTimeout
 }
 
-// Every error about an answer without usable vectors of the configured model wraps ErrUnusable.
+// ErrUnusable means that an answer with a 2xx status cannot be used: it is too long, it is not JSON, it comes from another
+// model, or its vectors are missing or invalid.
 var ErrUnusable = errors.New("the answer of the embedding service is refused")
 
 // Embed sends one request. It returns a unit vector for each text. If the service has no vector for a text, this vector

@@ -164,7 +164,7 @@ func (x *Indexer) read(ctx context.Context, stored rawhistory.Stored, w *writer)
 	return read, err
 }
 
-// maxBatchBytes bounds the raw messages in memory, apart from one message that may be larger.
+// A batch ends when its messages have this number of raw bytes, so it exceeds the limit by at most its last message.
 const maxBatchBytes = 4 << 20
 
 type writer struct {

@@ -21,8 +21,8 @@ func (h *home) problems() []ShimProblem {
 	return found
 }
 
-// Doctor reports a shim of another version, a host program that is gone, a shim that starts another program than this
-// one, and an unreadable record of the host. Installing again repairs each of these.
+// Doctor reports a shim of another version than the running program, and a shim that starts another program, or one that
+// is gone, or whose file with the program's name is unreadable. Installing again repairs each of these.
 func TestInstallingAgainRepairsTheShim(t *testing.T) {
 	h := newHome(t)
 	h.Plugin, h.Shim = "", h.carried()

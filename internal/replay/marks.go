@@ -15,8 +15,8 @@ import (
 const (
 	// markStep is the distance between the chosen mark and its neighbours, in percentage points.
 	markStep = 5
-	// The execute threshold can be configured from 20 to 80 % (package schema). The low mark stays at least 5
-	// points below it.
+	// The execute threshold can be configured from 20 to 80 % (package schema). The low mark must
+	// be below the threshold.
 	minHighMark, maxHighMark = 20, 80
 	maxLowMark               = 75
 )

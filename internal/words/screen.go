@@ -14,7 +14,7 @@ const (
 
 	barColumns   = 44
 	labelColumns = 13
-	// leastColumns and mostColumns bound the width for which a client may ask.
+	// A client may ask for any width. Screen uses at least leastColumns and at most mostColumns.
 	leastColumns, mostColumns = 24, 160
 )
 

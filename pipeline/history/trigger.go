@@ -25,9 +25,9 @@ const (
 	NoRunSmall TriggerReason = "small"
 	// NoRunAllTail: all messages without a compartment belong to the protected tail.
 	NoRunAllTail TriggerReason = "nothing-eligible"
-	// NoRunDropsSuffice: the next bust drops enough.
+	// NoRunDropsSuffice: even without a run, the next bust drops enough.
 	NoRunDropsSuffice TriggerReason = "drops-suffice"
-	// NoRunNoPressure: usage is below the execute threshold.
+	// NoRunNoPressure: usage is more than proactiveRange below the execute threshold.
 	NoRunNoPressure TriggerReason = "no-pressure"
 	// NoRunLittleToSay: the eligible messages hold too little for a compartment.
 	NoRunLittleToSay TriggerReason = "little-to-say"

@@ -184,8 +184,8 @@ func (v View) items() map[int]Item {
 	return all
 }
 
-// needed returns the units whose drop has to wait: open arcs, and the user's words in an unanswered prompt. A unit
-// outside the transcript, for example after a revert, never has to wait.
+// needed returns the units whose drop has to wait: open arcs, and the user's words in an unanswered prompt. The drop
+// of a unit outside the transcript, for example after a revert, never has to wait.
 func (v View) needed() map[int]bool {
 	needed := make(map[int]bool)
 	v.eachItem(func(m *Message, it *Item, _ *frozen.Unit) {

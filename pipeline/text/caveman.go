@@ -114,7 +114,8 @@ func nextUserLine(s string, at int) int {
 	return len(s)
 }
 
-// compressChunk compresses a chunk: the text between two user lines. It counts terms only within this chunk.
+// compressChunk compresses a chunk: the text between two user lines. At the level Ultra, it abbreviates the terms that
+// occur often in this chunk.
 func compressChunk(s string, level Level) string {
 	for _, words := range []*lexicon{fillers, hedges, pleasantries} {
 		s = words.rewrite(s, remove)

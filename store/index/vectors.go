@@ -116,8 +116,8 @@ var (
 	chunkSQL string
 )
 
-// maxNearest bounds the texts that Nearest reads. It may have to read more than it returns, because it can check only
-// after reading a text whether the scope includes it.
+// maxNearest bounds the texts that Nearest reads. Nearest may read more texts than it returns, because it must read a
+// text to check whether the scope includes the text.
 const maxNearest = 2_000
 
 // Nearest calls yield with the texts whose vectors are nearest to a unit vector, nearest first, at most limit times.

@@ -161,7 +161,7 @@ type seenVersion struct {
 	moment
 }
 
-// OpenNotes returns the number of open notes of a session and its project, without promises.
+// OpenNotes returns the number of open notes of a session and its project. Promises are not counted.
 func (s *Memories) OpenNotes(ctx context.Context, harness, session, project string) (n int, err error) {
 	err = s.db.View(ctx, func(c *sqlite3.Conn) error {
 		return file.Scan(c, `

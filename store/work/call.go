@@ -43,8 +43,8 @@ type Spent struct{ Money, Tokens int64 }
 
 func (s Spent) Dollars() float64 { return float64(s.Money) / chronicle.Dollar }
 
-// OverBudget is the error for a call that could exceed a cap. Spent is the cost under the cap so far, and Needs is the
-// highest possible cost of the call.
+// OverBudget is the error for a call that could exceed a cap. Spent is what the calls that count
+// towards the cap have cost so far, and Needs is the highest possible cost of the new call.
 type OverBudget struct {
 	Cap          Cap
 	Spent, Needs Spent

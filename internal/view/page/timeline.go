@@ -5,8 +5,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/replay"
 )
 
-// A Timeline is the chart of a running session: the prompts by source and by the provider's cache, the bill,
-// and the busts.
+// A Timeline is the chart of a running session. For each request, it shows how many tokens of the prompt come from each
+// source, and how many the provider read from its cache or wrote to it. It also shows the bill and the busts.
 type Timeline struct {
 	Requests, Busts int
 	HitRate         string

@@ -21,8 +21,8 @@ func PriceNote(p *replay.Pass) string {
 	return ""
 }
 
-// CacheOf returns what the request has done to the provider's cache: "kept", "rebuilt" by a bust, or "new" for the first
-// one. A steady pass can be a bust, for example because the harness has changed sent messages.
+// CacheOf returns what the request has done to the provider's cache: "rebuilt" by a bust, "new"
+// by a hard pass without a bust (for example the first pass), and otherwise "kept". A steady pass can be a bust, for example because the harness has changed sent messages.
 func CacheOf(p *replay.Pass) string {
 	switch {
 	case p.Bust:

@@ -17,7 +17,7 @@ export interface Fact {
 }
 
 const lookupMS = 2_000
-/** If the event for the end of the previous answer is missing, a pass waits this long for it, in ms. */
+/** If the event for the end of the previous answer is missing, a pass waits at most this long for it, in ms. */
 const eventMS = 200
 /** The facts of this many sessions stay in memory. */
 const remembered = 32

@@ -544,9 +544,9 @@ export interface HistoryStatus {
 }
 
 /**
- * InitializeParams opens a directory on a connection. A harness process has one connection, and sends
- * initialize once for each of its plugin instances. The first call fixes the protocol version and the harness
- * of the connection.
+ * InitializeParams says for which directory a client needs the host. A harness process has one connection,
+ * and sends initialize once for each of its plugin instances. The first call fixes the protocol version and
+ * the harness of the connection.
  */
 export interface InitializeParams {
   protocol: Version

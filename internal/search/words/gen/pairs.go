@@ -18,8 +18,9 @@ import (
 type pair struct{ short, long []string }
 
 const (
-	fewest = 3  // terms of a short text
-	most   = 60 // terms of a long one
+	fewestShort = 2  // a pair whose short text has fewer terms is left out
+	fewestLong  = 6  // the same for the long text
+	most        = 60 // only the first 60 terms of a text are used
 )
 
 // noise matches lines for programs: trailers, addresses, tables, code.
@@ -64,7 +65,7 @@ type collector struct {
 func (c *collector) add(short, long string) {
 	p := pair{telling(short), telling(cleaned(long))}
 	key := strings.Join(p.short, " ")
-	if len(p.short) < 2 || len(p.long) < 2*fewest || c.seen[key] {
+	if len(p.short) < fewestShort || len(p.long) < fewestLong || c.seen[key] {
 		return
 	}
 	c.seen[key] = true
