@@ -7,6 +7,7 @@ import (
 
 	"github.com/magicctx/magicctx-host/agents/historian/historiantest"
 	"github.com/magicctx/magicctx-host/e2e/mockllm"
+	"github.com/magicctx/magicctx-host/e2e/pitest"
 	"github.com/magicctx/magicctx-host/e2e/suite"
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/schema"
@@ -112,6 +113,9 @@ func TestUsersCompaction(t *testing.T) { testUsersCompaction(t, schema.HarnessOp
 // has removed, and the historian must summarise the messages after them.
 func testUsersCompaction(t *testing.T, h schema.Harness) {
 	needs(t, h)
+	if h == schema.HarnessPi && suite.Pi() == pitest.V074 {
+		t.Skip("0.74 does not give the reason of a compaction, so the extension also cancels the user's above the threshold")
+	}
 	t.Parallel()
 	const told = "All that the harness has taken, in a sentence."
 	w := newWorldOf(t, h, suite.Root(t), logFiles())

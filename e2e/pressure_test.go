@@ -283,9 +283,11 @@ func withImage(d *drive) {
 	p := d.task()
 	p.Files = []opencodetest.File{picture(d.t)}
 	d.prompt(p)
+	d.worker.until(steps(1))
+	d.prompt(opencodetest.Prompt{Text: "Sure?"}) // the host knows only now that the model has answered the image
 	d.flush()
 	d.worker.until(steps(1))
-	d.prompt(opencodetest.Prompt{Text: "Sure?"})
+	d.prompt(opencodetest.Prompt{Text: "Really?"})
 }
 
 func checkWithImage(t *testing.T, d *drive, requests []*mockllm.Request, passes []store.PassRow) {
