@@ -91,7 +91,7 @@ func pieceOf(u schema.DroppedUnit, now time.Time) string {
 
 func dropsOf(s schema.SessionStatus, now time.Time) (lines []string) {
 	if len(s.DroppedUnits) > 0 {
-		lines = []string{"Taken out of the prompt. /ctx-menu taken brings a piece back, or shows the summary of its messages:"}
+		lines = []string{"Taken out of the prompt. /ctx-menu taken brings a piece back:"}
 	}
 	for i, u := range s.DroppedUnits {
 		if i == shownDrops {
