@@ -45,7 +45,7 @@ export interface EntryPart {
 export interface Raw {
   entries: Entry[]
   owners: Map<Entry, Message>
-  /** The first entry of each message. The result of a call is an entry of its own. */
+  /** The first entry of each message. The result of a call is a separate entry. */
   first: Map<Message, Entry>
   /** The key that the shim must use for each message. */
   keys: Map<string, string>

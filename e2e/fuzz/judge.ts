@@ -4,7 +4,7 @@ import type { Machine } from "./machine.ts"
 import type { Message, Session } from "./opencode.ts"
 import { chainOf, promptBytes, shared, tokensOf, type Chain, type Model, type Turn } from "./provider.ts"
 import { convertReally, type RealArrays } from "./really.ts"
-import { content, excerpt, head, isHead, newestPrompt, prompt, structure, substance, thinking, skeletons, unread, type Head, type Hit } from "./rules.ts"
+import { content, excerpt, hasContent, head, isHead, newestPrompt, prompt, structure, substance, thinking, skeletons, stands, unread, type Head, type Hit } from "./rules.ts"
 import { Stored } from "./stored.ts"
 
 interface Kept {
@@ -495,16 +495,4 @@ export class Judge {
       isInLast: (id) => this.good?.rows.has(id) ?? false,
     })
   }
-}
-
-/** Whether a message has content that could be lost. A refused answer, for example, has none. */
-function hasContent({ parts }: Message): boolean {
-  return parts.some(({ type, text, ignored }) => type === "tool" || (type === "text" && !ignored && text !== ""))
-}
-
-/** Whether `now` begins with all blocks of `before`, in the same messages. */
-function stands(before: readonly Turn[], now: readonly Turn[]): boolean {
-  const names = (turns: readonly Turn[]) => turns.flatMap(({ role, blocks }) => blocks.map((b) => JSON.stringify({ ...b, role, part: "" })))
-  const all = names(now)
-  return names(before).every((name, i) => name === all[i])
 }

@@ -73,7 +73,7 @@ export function lower(entries: readonly Entry[], owner: (entry: Entry) => string
     })))
     if (blocks.length === 0) continue
     const last = turns.at(-1)
-    // Anthropic's API joins neighbouring messages of one role. In other APIs, each result is a message of its own.
+    // Anthropic's API joins neighbouring messages of one role. In other APIs, each result is a separate message.
     if (last?.role === role && model.family === "anthropic") last.blocks.push(...blocks)
     else turns.push({ role, blocks })
   }

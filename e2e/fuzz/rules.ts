@@ -376,3 +376,15 @@ export function substance(wire: Message): string {
   }
   return all
 }
+
+/** Whether a message has content that could be lost. A refused answer, for example, has none. */
+export function hasContent({ parts }: Message): boolean {
+  return parts.some(({ type, text, ignored }) => type === "tool" || (type === "text" && !ignored && text !== ""))
+}
+
+/** Whether `now` begins with all blocks of `before`, in the same messages. */
+export function stands(before: readonly Turn[], now: readonly Turn[]): boolean {
+  const names = (turns: readonly Turn[]) => turns.flatMap(({ role, blocks }) => blocks.map((b) => JSON.stringify({ ...b, role, part: "" })))
+  const all = names(now)
+  return names(before).every((name, i) => name === all[i])
+}

@@ -60,7 +60,7 @@ export const converters = {
     open: (fetch, api) => createOpenAI({ ...key, fetch }).chat(api),
     options: { store: false },
   },
-  // For Copilot, OpenCode uses a package of its own, which is in no registry. It sends the same dialect as the package
+  // For Copilot, OpenCode contains the package, and no registry has it. It sends the same dialect as the package
   // for OpenAI-compatible services, so the judge uses that package.
   copilot: {
     npm: "@ai-sdk/github-copilot",

@@ -28,7 +28,7 @@ export interface Native {
   ask: Dialogs["ask"]
 }
 
-/** If a text is longer than this, the user first sees it in a dialog of its own, and then the list of choices. */
+/** If a text is longer than this, the user first sees it in a separate dialog, and then the list of choices. */
 const mostCharacters = 240
 const mostLines = 4
 
@@ -71,7 +71,7 @@ export function showText(stack: Stack, solid: Solid, title: string, message: str
     const { width, height } = stack.size()
     const scroll = make("scrollbox", { maxHeight: Math.max(fewestRows, Math.floor(height * share) - aroundRows) })
     const page = make("box", { paddingRight: barColumns })
-    insertNode(page, make("text", { content: wrapped(message, Math.min(width, mostColumns) - aroundColumns), fg: text, wrapMode: "word" }))
+    insertNode(page, make("text", { content: wrapped(message, Math.max(1, Math.min(width, mostColumns) - aroundColumns)), fg: text, wrapMode: "word" }))
     insertNode(scroll, page)
     const all = make("box", { gap: 1, paddingLeft: 2, paddingRight: 2, paddingBottom: 1 })
     insertNode(all, make("text", { content: title, fg: text }))
