@@ -181,14 +181,8 @@ export class Connection {
   #send(message: Message, attachment?: string, onSent?: () => void): void {
     const lost = this.#closedBy ?? this.#writeError
     if (lost) throw new ConnectionClosed(lost.message)
-    const frames = encodeFrame(JSON.stringify({ jsonrpc: "2.0", ...message }), attachment?.padEnd(writtenAtOnce))
-    this.#output.cork()
-    for (const [i, piece] of frames.entries()) {
-      const isLast = i === frames.length - 1
-      if (isLast && onSent) this.#output.write(piece, (err) => err || onSent())
-      else this.#output.write(piece)
-    }
-    this.#output.uncork()
+    const frame = encodeFrame(JSON.stringify({ jsonrpc: "2.0", ...message }), attachment?.padEnd(writtenAtOnce))
+    this.#output.write(frame, (err) => err || onSent?.())
   }
 
   #receive(frame: Frame): void {

@@ -10,21 +10,23 @@ export class FrameError extends Error {
   override name = "FrameError"
 }
 
-/** Returns the bytes of a frame as buffers, which are to be written one after another. */
-export function encodeFrame(body: string, attachment?: string): Buffer[] {
-  const bodyBytes = Buffer.from(body)
-  if (bodyBytes.length > MaxBodyBytes) throw new FrameError(`a body of ${bodyBytes.length} bytes; ${MaxBodyBytes} are allowed`)
-  if (attachment === undefined) return [header(bodyBytes.length), bodyBytes]
-  const attached = Buffer.from(attachment)
-  if (attached.length > MaxAttachmentBytes) {
-    throw new FrameError(`an attachment of ${attached.length} bytes; ${MaxAttachmentBytes} are allowed`)
+/** Returns the bytes of a frame. It is one buffer, because each write to a pipe costs time in Bun and in the kernel. */
+export function encodeFrame(body: string, attachment?: string): Buffer {
+  const bodyBytes = Buffer.byteLength(body)
+  if (bodyBytes > MaxBodyBytes) throw new FrameError(`a body of ${bodyBytes} bytes; ${MaxBodyBytes} are allowed`)
+  let header = `Content-Length: ${bodyBytes}\r\n`
+  let attachedBytes = 0
+  if (attachment !== undefined) {
+    attachedBytes = Buffer.byteLength(attachment)
+    if (attachedBytes > MaxAttachmentBytes) throw new FrameError(`an attachment of ${attachedBytes} bytes; ${MaxAttachmentBytes} are allowed`)
+    header += `Attachment-Length: ${attachedBytes}\r\n`
   }
-  return [header(bodyBytes.length, attached.length), bodyBytes, attached]
-}
-
-function header(body: number, attachment?: number): Buffer {
-  const attached = attachment === undefined ? "" : `Attachment-Length: ${attachment}\r\n`
-  return Buffer.from(`Content-Length: ${body}\r\n${attached}\r\n`, "latin1")
+  header += "\r\n"
+  const frame = Buffer.allocUnsafe(header.length + bodyBytes + attachedBytes)
+  frame.write(header, 0, "latin1")
+  frame.write(body, header.length)
+  if (attachment) frame.write(attachment, header.length + bodyBytes)
+  return frame
 }
 
 const headerEnd = Buffer.from("\r\n\r\n")

@@ -120,7 +120,7 @@ test("answers of an end that no longer reads still arrive", async () => {
   await once(deaf, "error")
   assert.equal(ours.isWritable, false)
   assert.throws(() => ours.notify("third", {}), ConnectionClosed)
-  for (const piece of encodeFrame(JSON.stringify({ jsonrpc: "2.0", id: 1, result: { late: true } }))) fromPeer.write(piece)
+  fromPeer.write(encodeFrame(JSON.stringify({ jsonrpc: "2.0", id: 1, result: { late: true } })))
   assert.deepEqual(await answered, { late: true })
   fromPeer.end()
   await assert.rejects(lost, ConnectionClosed)

@@ -23,7 +23,7 @@ function read(...chunks: Buffer[]): ReturnType<typeof seen>[] {
 for (const [name, { about, body, attachment, wire }] of vectors<Vector>("frame")) {
   const frame = { body, ...(attachment !== undefined && { attachment }) }
   test(`frame ${name}: ${about}`, () => {
-    assert.equal(Buffer.concat(encodeFrame(body, attachment)).toString("utf8"), wire)
+    assert.equal(encodeFrame(body, attachment).toString("utf8"), wire)
     assert.deepEqual(read(Buffer.from(wire)), [frame])
   })
   test(`frame ${name}, byte by byte`, () => {
@@ -38,7 +38,7 @@ test("frames survive any chunking", () => {
       body: JSON.stringify(random.json(3)),
       ...(random.chance(0.5) && { attachment: JSON.stringify(random.json(3)) }),
     }))
-    const wire = Buffer.concat(frames.flatMap(({ body, attachment }) => encodeFrame(body, attachment)))
+    const wire = Buffer.concat(frames.map(({ body, attachment }) => encodeFrame(body, attachment)))
     const chunks: Buffer[] = []
     for (let at = 0; at < wire.length; ) {
       const size = 1 + random.below(60)
