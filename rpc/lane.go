@@ -89,8 +89,8 @@ func (l *lanes) run(key laneKey) {
 	}
 }
 
-// runOne waits for a token of the connection and for a place, but not longer than the call's deadline. After the
-// deadline, the call runs without them, because it then returns at once.
+// runOne waits for a token of the connection, and for a place. If the call's deadline passes while it waits, it runs
+// the call without them, because the call then returns at once.
 func (l *lanes) runOne(c *call) {
 	if acquire(c.ctx, c.conn.inLanes) {
 		defer func() { <-c.conn.inLanes }()

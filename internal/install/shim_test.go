@@ -21,8 +21,8 @@ func (h *home) problems() []ShimProblem {
 	return found
 }
 
-// Doctor reports a shim of another version than the running program, and a shim that starts another program, or one that
-// is gone, or whose file with the program's name is unreadable. Installing again repairs each of these.
+// Doctor reports a shim if it has another version than the running program, if it starts another program, if that
+// program is gone, or if the file that names the program is unreadable. Installing again repairs each of these.
 func TestInstallingAgainRepairsTheShim(t *testing.T) {
 	h := newHome(t)
 	h.Plugin, h.Shim = "", h.carried()
@@ -247,7 +247,8 @@ func TestUninstallKeepsFilesThatOthersUse(t *testing.T) {
 	}
 }
 
-// A directory in the project may be a link, and installing the loader would then write outside of the project.
+// A repository may contain a link in place of the directory for the loader. If the installation followed the link, it
+// would write outside of the project. So it must fail.
 func TestHostileCloneLoaderFollowsNoLink(t *testing.T) {
 	h := newHome(t)
 	h.Project = filepath.Join(h.root, "p")
@@ -287,8 +288,8 @@ func TestProgramInACacheIsCopied(t *testing.T) {
 	}
 }
 
-// The program is larger than any configuration file may be. The installation must still find out whether the copy is up
-// to date.
+// The program is larger than maxFileBytes, the limit for reading a configuration file. The installation must still
+// notice whether the installed copy of the program is up to date.
 func TestCopyOfALargeProgramIsKnownAgain(t *testing.T) {
 	h := newHome(t)
 	h.Plugin = ""

@@ -63,8 +63,8 @@ type expansion struct {
 	session            string // empty for the session that asks
 }
 
-// expand does not have to store its reply for a repeated call. Stored messages do not change, so a repeated call
-// returns the same text.
+// The reply of expand is not stored. If the harness repeats the call, expand reads the same messages again, and stored
+// messages do not change. So the second reply equals the first.
 func (t *Tools) expand(ctx context.Context, key store.Key, p schema.ToolExecuteParams) (schema.ToolExecuteResult, error) {
 	e, err := expandArguments(p.Args)
 	if err != nil {

@@ -135,8 +135,8 @@ export class Host {
         }
         if (!(err instanceof ConnectionClosed)) throw err
         if (losses.isLast(options.once ?? false) || Date.now() >= deadline) throw err
-        // If the call had to wait in the queue, it was sent on a connection that was opened later. If the connection
-        // broke, wait until it is closed, so that the next attempt does not use it again.
+        // A call without a connection waited in the queue, and was sent on a connection that opened later. If that
+        // connection is broken, wait until it is closed. Otherwise, the next attempt would use it again.
         const broken = connection ?? supervisor.connection
         if (broken && !broken.isWritable) await within(deadline - Date.now(), broken.closed)
       }
@@ -150,8 +150,8 @@ export class Host {
     const { connection, isDown } = this.#supervisor
     if (!connection) return isDown ? this.#attempt(() => {}) : undefined
     if (!connection.silence) return
-    // The call that missed its deadline was withdrawn. A host that is only slow still answers it, and this answer ends
-    // the silence.
+    // After a missed deadline, the shim withdraws the call. A host that is only slow still answers the withdrawn call,
+    // and this answer ends the silence.
     await within(connection.silence.since + awaitBytesMS - Date.now(), connection.silence.ended)
     if (connection.silence) throw new Error(this.trouble)
   }

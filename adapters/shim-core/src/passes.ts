@@ -73,7 +73,10 @@ interface Answer {
   draft?: Draft | undefined
 }
 
-/** Runs the passes of a harness's sessions. Passes of one session run in order; sessions run side by side. */
+/**
+ * Runs the passes of a harness's sessions. The passes of one session run one after another. Different sessions run at
+ * the same time.
+ */
 export class Passes {
   readonly #sessions = new Map<string, SessionState>()
   readonly #host: Host

@@ -11,8 +11,8 @@ import { ProtocolMajor, type InitializeResult } from "./generated/protocol.ts"
 export class Registrations {
   readonly #dir: string
   /**
-   * The answer that was stored last. Every pass calls remember, usually with the same answer, which need not be stored
-   * again.
+   * The answer that was stored last. Every pass calls `remember`, usually with the same answer, which need not be
+   * stored again.
    */
   #stored: InitializeResult | undefined
 

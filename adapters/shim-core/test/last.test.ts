@@ -28,8 +28,8 @@ const tag = (path: string): PatchOp => ({ op: "prepend", path: `${path}/text`, v
 const dropped = (path: string): PatchOp => ({ op: "replace", path: `${path}/text`, value: "[dropped §2§]" })
 
 /**
- * Applies `edits` to the array `before`. Then plays a pass over the array `now` that the host does not answer, and
- * returns the wire of this pass.
+ * Applies `edits` to the array `before`. Then plays a pass with the array `now` in which the host does not answer, and
+ * returns the wire that the shim makes by itself.
  */
 function reapplied(before: Message[], edits: Record<string, Patch>, now: Message[], condense = false): { texts: string[][]; unfit: number | undefined } {
   const applier = new MutationApplier(key)
@@ -98,8 +98,8 @@ test("a patch of a message that is remembered by its digest applies if the messa
   assert.deepEqual(reapplied(before, edits, [user("b", text("2", "two"))], true), { texts: [["two"]], unfit: 1 })
 })
 
-// For each part, the test picks at random what the patch does to it: the part stays, gets a tag, is dropped, or is
-// removed. As in the host's patches, a patch names a part by its index.
+// The test picks at random what a patch does to each part: the part stays, gets a tag, is dropped, or is removed. As in
+// the host's patches, a patch names a part by its index.
 test("a patch has the intended effect on each part, or none on the message", () => {
   let moved = 0
   for (let seed = 0; seed < 3000; seed++) {

@@ -36,7 +36,8 @@ async function registerTools(instance: Instance, tools: readonly ToolDefinition[
         options: { codemode: false },
         async execute(args, { sessionID, id, callID, signal }) {
           const params = { session: sessionID, directory: instance.directory, tool: name, callId: id ?? callID ?? "", args: args ?? {} }
-          // OpenCode treats a thrown error as a defect of the plugin. So a failure is the text of the result.
+          // OpenCode treats a thrown error as a defect of the plugin. So if the call fails, the tool returns the error
+          // message as its result.
           const { output } = await executeTool(instance.host, params, signal).catch((err: Error) => ({ output: err.message }))
           return { content: [{ type: "text", text: output }], structured: {} }
         },
