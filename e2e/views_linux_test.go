@@ -246,8 +246,8 @@ func (d *download) subscribe() []*subscriber {
 	return all
 }
 
-// A subscriber is a client that follows all sessions. It does not decode what it receives, because a real view does
-// that on another core, or is measured separately.
+// A subscriber is a client that follows all sessions. It does not decode the statuses that it receives. A real view
+// would decode them on another core, and the time of real views is measured separately.
 type subscriber struct {
 	mu     sync.Mutex
 	newest []byte

@@ -208,8 +208,8 @@ func (w *week) wantEnd() {
 	}
 }
 
-// testWeek plays the week twice, and kills the host during a random question of the second week. Both weeks must end
-// with the same result. In a third run the budget is $0, so the dreamer must ask nothing.
+// testWeek plays the week twice. The second time, it kills the host during a random question of the dreamer. The week
+// must end with the same result both times. In a third run, the budget is $0, so the dreamer must ask nothing.
 func testWeek(t *testing.T, h schema.Harness, play func(*week) player) {
 	for _, killAt := range []int{0, 1 + rand.New(rand.NewPCG(*killSeed, 1)).IntN(weekQuestions)} {
 		t.Run(fmt.Sprint("killed during question ", killAt), func(t *testing.T) {

@@ -28,8 +28,8 @@ type Wire struct {
 	Position render.Position
 	// Setup is the setup of this rendering.
 	Setup frozen.Setup
-	// Token identifies the wire with its preamble. If the client sends the request with this wire, it returns the token
-	// with the next pass.
+	// Token identifies the wire with its preamble. With the next pass, the client returns the token of the wire that it
+	// has really sent. So the host knows which of its wires the provider has seen.
 	Token string
 	// Lost holds the keys of messages whose thinking this pass invalidates, because the prompt before it has changed.
 	// LostBlocks is the number of invalidated thinking blocks, and LostTokens is their estimated size.

@@ -57,14 +57,14 @@ type Config struct {
 	// "auto" decides by the model's id. With "on", a request omits thinking if anything before the thinking has
 	// changed. With "off", thinking stays.
 	PreservedThinking map[string]string `json:"preserved_thinking" bare:"default" jsonschema:"oneof_type=string;object,default=auto,pattern=^(auto|on|off)$,example=auto,example=on,example=off" project:"trusted"`
-	// ExecuteThresholdPercentage is the high mark: the share of the window, in percent, from which magicctx may free
-	// space, for all models or by model.
+	// ExecuteThresholdPercentage is the high mark, for all models or by model: once the prompt fills this share of the
+	// window, in percent, magicctx may free space.
 	ExecuteThresholdPercentage map[string]float64 `json:"execute_threshold_percentage" bare:"default" jsonschema:"oneof_type=number;object,default=65,minimum=20,maximum=80" project:"trusted"`
-	// ExecuteThresholdTokens is the high mark in tokens, by model. If the window is known, it overrides the percentage,
-	// but is never above 80 % of the window.
+	// ExecuteThresholdTokens is the high mark in tokens, by model. It overrides the percentage if the window is known,
+	// but it is capped at 80 % of the window.
 	ExecuteThresholdTokens map[string]float64 `json:"execute_threshold_tokens,omitempty" bare:"default" jsonschema:"oneof_type=number;object,minimum=5000,maximum=2000000" project:"trusted"`
 	// LowMarkPercentage is the share of the window, in percent, down to which magicctx frees space under pressure. With
-	// 0, the host chooses it from the prices and the growth of the prompt.
+	// 0, the host chooses this share from the prices and from the growth of the prompt.
 	LowMarkPercentage float64 `json:"low_mark_percentage" jsonschema:"default=0,minimum=0,maximum=75" project:"trusted"`
 	// Spending is the choice between money and memory: with "frugal" and "balanced", magicctx also removes old content
 	// when that saves money, long before the window is full. "balanced" keeps more of the recent session word for word.
@@ -122,14 +122,15 @@ type Config struct {
 	// Sidekick is the hidden agent behind /ctx-aug. It searches earlier messages, and adds findings to your next
 	// message. If this block is missing, the sidekick is disabled.
 	Sidekick Sidekick `json:"sidekick"`
-	// Command defines additional commands by name. They override the built-in ones (OpenCode only).
+	// TransformTimeoutMS limits the time that the work before one request may take, in milliseconds.
 	Command map[string]Command `json:"command,omitempty" project:"trusted" effect:"none"`
 
 	// TransformTimeoutMS bounds the work before one request, in milliseconds.
 	TransformTimeoutMS int `json:"transform_timeout_ms" jsonschema:"default=5000,minimum=100,maximum=600000" project:"trusted"`
-	// ResyncTimeoutMS bounds the work before a request for which the shim sends the whole session, in milliseconds.
+	// ResyncTimeoutMS limits the time of this work for a request with which the shim sends the whole session, in
+	// milliseconds.
 	ResyncTimeoutMS int `json:"resync_timeout_ms" jsonschema:"default=30000,minimum=100,maximum=600000" project:"trusted"`
-	// IdleExitMinutes is the time after which a host without clients ends. User file only.
+	// IdleExitMinutes is how long a host without clients waits before it ends. User file only.
 	IdleExitMinutes int `json:"idle_exit_minutes" jsonschema:"default=10,minimum=1,maximum=10080" project:"never"`
 }
 
@@ -213,7 +214,7 @@ const (
 	SpendingGenerous Spending = "generous"
 )
 
-// Spendings are all values, from the cheapest to the most expensive.
+// Spendings lists all values, from the cheapest to the most expensive.
 var Spendings = []Spending{SpendingFrugal, SpendingBalanced, SpendingGenerous}
 
 // Embedding chooses how text becomes vectors.
@@ -372,7 +373,7 @@ type HistorianBudget struct {
 
 // OthersBudget bounds the agents besides the historian in a project on one day.
 type OthersBudget struct {
-	// Percent is the day's budget, in percent of the same average cost as for the historian.
+	// Percent is the day's budget, in percent of the average daily cost from which the historian's budget is computed.
 	Percent float64 `json:"percent" jsonschema:"default=5,minimum=0,maximum=100" project:"less"`
 	// AtLeast is the least budget, in $.
 	AtLeast float64 `json:"at_least" jsonschema:"default=0.2,minimum=0" project:"less"`
@@ -393,7 +394,7 @@ type Dreamer struct {
 	IdleMinutes int `json:"idle_minutes" jsonschema:"default=0,minimum=0,maximum=1440" project:"trusted"`
 	// MaxRuntimeMinutes bounds one night, in minutes.
 	MaxRuntimeMinutes int `json:"max_runtime_minutes" jsonschema:"default=120,minimum=10" project:"less"`
-	// Tasks are the tasks of a run. maintain-docs corrects ARCHITECTURE.md and STRUCTURE.md in a patch.
+	// Tasks are the tasks of a run. maintain-docs proposes corrections of ARCHITECTURE.md and STRUCTURE.md as a patch.
 	Tasks []string `json:"tasks" jsonschema:"default=consolidate,default=verify,default=archive-stale,default=improve,enum=consolidate,enum=verify,enum=archive-stale,enum=improve,enum=maintain-docs" project:"trusted"`
 	// TaskTimeoutMinutes bounds one task, in minutes.
 	TaskTimeoutMinutes int `json:"task_timeout_minutes" jsonschema:"default=20,minimum=5" project:"less"`

@@ -50,7 +50,8 @@ func (s *Store) Load(ctx context.Context, key Key) (snap Snapshot, found bool, e
 		}
 	}
 	if snap.Waiting, err = s.Waiting.of(key, snap.Units); err != nil {
-		// Without these units the session can be loaded, but may give their tags a second time.
+		// The session can be loaded without these units. But since they are unknown now, their tags may be given to
+		// other units.
 		s.Log.Error("units that waited for the database are lost", "session", key.Session, "error", err)
 	}
 	return snap, found, nil

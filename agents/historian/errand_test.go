@@ -30,7 +30,7 @@ type errandLog struct {
 	saved []chronicle.Range
 }
 
-// Each chunk has one message for each ten tokens of the budget.
+// The fake chunks have one message for every ten tokens of the budget.
 func (l *errandLog) ports(a ask.Asker) historian.ErrandPorts {
 	return historian.ErrandPorts{
 		Ports: historian.Ports{Asker: a},

@@ -82,8 +82,8 @@ export class Bindings {
       sent.add(block.signature)
       const bound = this.bound.get(block.signature)
       if (!bound || bound.digest === before(chain, i)) return
-      // OpenCode itself may invalidate thinking, for example by moving a reminder to another message. If the host did
-      // not work on this request, this is not the shim's mistake.
+      // OpenCode itself may invalidate thinking, for example by moving a reminder to another message. The shim cannot
+      // know this without an answer of the host, so it is not reported as the shim's mistake.
       const inRaw = rawChain.blocks.findIndex(({ block: { signature } }) => signature === block.signature)
       if (isGood || (inRaw >= 0 && bound.rawDigest === before(rawChain, inRaw))) invalid.push(block)
     })
@@ -101,8 +101,9 @@ export class Bindings {
     // But if only the newest answer had thinking, the wire still continues the last request, so the pass is not a bust,
     // and the lost thinking must not be reported.
     const isNewPreamble = passes.some(({ cause }) => cause === "preamble-changed" || cause === "model-changed")
-    // A fork's first pass may drop content under pressure, and this invalidates thinking. The journal does not call
-    // this pass a bust, because the fork has sent nothing before (-seed 200461).
+    // A fork's first pass may drop content under pressure, and so invalidate thinking. The journal does not call this
+    // pass a bust, because the fork has sent nothing before. So the lost thinking must not be reported here (-seed
+    // 200461).
     const isFirstOfFork = !hasGood && isCopy && passes.some(({ verdict }) => verdict !== "steady")
     // After the loss of the database, the shim may repeat an old system prompt in the first request. The model's answer
     // is bound to that prompt. But the new host does not know the prompt, so it may drop the answer's thinking (-seed

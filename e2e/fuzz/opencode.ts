@@ -59,7 +59,10 @@ export interface Message {
   parts: Part[]
 }
 
-/** A stored message. It is stored as bytes and decoded anew for each pass, as in OpenCode, so no pass can change it. */
+/**
+ * A stored message. As in OpenCode, it is stored as bytes and decoded again for each pass, so a pass cannot change the
+ * stored message.
+ */
 export class Row {
   private bytes: string | undefined
   readonly message: Message

@@ -176,7 +176,7 @@ func TestTerminalLoaderOfAnOlderInstallation(t *testing.T) {
 	}
 }
 
-// If the user's own configuration already loads a plugin, the project's loader must load no second one.
+// If the user's own configuration already loads the plugin, the loader in the project must not load it a second time.
 func TestLoaderOfAProjectLeadsToThePlugin(t *testing.T) {
 	for _, harness := range Harnesses {
 		t.Run(harness.Name, func(t *testing.T) {
@@ -306,7 +306,8 @@ func TestCopyOfALargeProgramIsKnownAgain(t *testing.T) {
 	}
 }
 
-// If the user starts the program through a link, the link is recorded, because it stays valid after an update.
+// If the user starts the program through a link, the installation records the link instead of the program's path,
+// because the link stays valid after an update.
 func TestLinkToTheProgramIsRecorded(t *testing.T) {
 	h := newHome(t)
 	program, link := filepath.Join(h.root, "Cellar", "1", "magicctx-host"), filepath.Join(h.root, "bin", "magicctx-host")

@@ -71,7 +71,7 @@ func ForeignPlugin(ctx context.Context, p Place, s Shim) (file string, err error
 	return ours.path, nil
 }
 
-// FindPlugin returns the entry that loads the shim, or nil. The user may have written the entry.
+// FindPlugin returns the entry that loads the shim, or nil. An installation or the user may have written the entry.
 func FindPlugin(ctx context.Context, p Place) (*Plugin, error) {
 	var found *Plugin
 	again := "" // the position of an entry of ours in a list that an installation does not edit

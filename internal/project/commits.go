@@ -32,8 +32,8 @@ func Head(ctx context.Context, directory string) (string, error) {
 }
 
 // A commit message is cut after maxMessage bytes, because the rest is most likely data. recordEnd separates the commits
-// in git's output. It is the only byte that a message cannot contain. With another separator, a message could forge a
-// next commit.
+// in git's output. It is the only byte that a message cannot contain. With any other separator, a message could pretend
+// to be two commits.
 const (
 	maxMessage = 64 << 10
 	fieldEnd   = "\x1f"

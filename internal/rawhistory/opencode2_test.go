@@ -166,8 +166,8 @@ func TestOpenCode2ShowsTheFirstMessagesAsVersion1StoredThem(t *testing.T) {
 	}
 }
 
-// A new database of version 2 has no tables of version 1, and a database of version 1 has no tables of version 2. The
-// reader must then report that it does not know the other version's session.
+// A database may have only the tables of version 2, or only those of version 1. If the reader is asked for a session of
+// the version without tables, it must report that it does not know the session.
 func TestOpenCodeOfOneVersionOnly(t *testing.T) {
 	home := t.TempDir()
 	db := rawhistorytest.NewOpenCode2(t, home)

@@ -48,8 +48,8 @@ const (
 	piSilent piKind = iota
 	piMessage
 	piEdit
-	// An unreadable line gets a number as if it were a message, so that later messages keep their ordinals. The line
-	// gets no number if its beginning shows that it contains no message.
+	// A piBroken line is unreadable. It gets a number as if it were a message, so that later messages keep their
+	// ordinals. But if its beginning shows that it contains no message, it gets no number.
 	piBroken
 )
 

@@ -29,7 +29,8 @@ func TestUnknownModesAndProfilesAreRefused(t *testing.T) {
 	}
 }
 
-// Only a model that may call ctx_reduce sees tags, whichever mode the trace was recorded in.
+// A replay may override the mode in which the trace was recorded. Whatever the recorded mode, the model sees tags only
+// if the new mode allows ctx_reduce.
 func TestModeOfATraceIsOverridden(t *testing.T) {
 	forbidden := strings.Replace(first, `"role":"user"`, `"role":"user","tools":{"ctx_reduce":false}`, 1)
 	child := strings.Replace(first, `"base":0`, `"parent":"p","base":0`, 1)

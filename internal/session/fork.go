@@ -90,8 +90,8 @@ func (ss *Sessions) Original(ctx context.Context, key store.Key, named, director
 	return best, longest, nil
 }
 
-// copyOf returns the session of key from the store, and those of its units that are also in the array of o. If the
-// session is not stored, both results are empty.
+// copyOf loads the session `key` from the store, and finds those of its units that are also in the array described by
+// `o`. If the session is not stored, both results are empty.
 func (ss *Sessions) copyOf(ctx context.Context, key store.Key, o pipeline.Outline) (store.Snapshot, pipeline.Copy, error) {
 	snap, _, err := ss.Store.Load(ctx, key)
 	if err != nil {

@@ -257,8 +257,9 @@ func clipWarnings(all []schema.Warning) []schema.Warning {
 }
 
 // Publish sends the session's status to its subscribers, in the background. It waits until the current call is
-// answered, so that views do not slow the session's requests. If a status was sent less than publishEvery ago, the
-// next one waits, and includes all changes until then. If there are no subscribers, Publish does nothing.
+// answered, so that views do not slow the session's requests. It also waits if the last status was sent less than
+// publishEvery ago, and then sends all changes until now in a single status. If there are no subscribers, Publish does
+// nothing.
 func (sb *Statuses) Publish(key store.Key) {
 	if _, isWaiting := sb.waiting.Load(key); isWaiting || len(sb.Clients.Listeners(key.Harness, key.Session)) == 0 {
 		return

@@ -248,7 +248,7 @@ function add(samples: Kinds<Sample[]>, one: Kinds<Sample>): void {
 }
 
 /**
- * Waits, then parses the array. OpenCode does so, too: the array of each request is new and shares no strings with the
+ * Waits, and then parses the array. OpenCode also makes a new array for each request, which shares no strings with the
  * last one.
  */
 async function read(array: string, pause: number): Promise<Message[]> {

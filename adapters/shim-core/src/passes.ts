@@ -48,7 +48,10 @@ interface SessionState {
   sent: string | undefined
   /** The verdict of the last pass that the host has answered. */
   verdict: Verdict | undefined
-  /** True if the host may have changed the system prompt since its last answer, for example in a hard pass. */
+  /**
+   * True if the host may have changed the system prompt since it last answered a request for the system prompt, for
+   * example in a hard pass.
+   */
   isSystemOld: boolean
   /**
    * The lines that the user typed and that the harness has replaced with a command's template, by message id. A line is

@@ -24,8 +24,8 @@ export class Registrations {
   }
 
   /**
-   * Stores the host's answer for the directory. Each object is used for only one directory. Never throws, because a
-   * harness also works without the file.
+   * Stores the host's answer for the directory, unless this answer object was the last one stored. The host's answers
+   * for two directories are never the same object. Never throws, because a harness also works without the file.
    */
   remember(directory: string, answer: InitializeResult): void {
     if (answer === this.#stored) return

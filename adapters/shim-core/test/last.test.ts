@@ -50,8 +50,8 @@ test("if a reminder has left a message, the patches of other messages still appl
   assert.deepEqual(reapplied(before, edits, now), { texts: [["[dropped §2§]"], ["§1§ plan"], ["go", "you are in plan mode"]], unfit: 0 })
 })
 
-// If the first part is removed, all other parts move up by one. A fixed bug: the patch of `/parts/0` was then applied
-// to the part that had moved there.
+// If the first part is removed, all other parts move up by one. A fixed bug: the shim applied the patch of `/parts/0`
+// to the part that had moved to this index.
 test("a patch follows its part to another index", () => {
   const before = [user("a", reminder("r"), text("1", "one"), text("2", "two"), text("3", "three"))]
   const edits = { a: [{ op: "replace", path: "/parts/0/text", value: "" }, tag("/parts/1"), dropped("/parts/2"), { op: "remove", path: "/parts/3" }] as PatchOp[] }
@@ -66,7 +66,7 @@ test("a message whose part has changed stays raw as a whole", () => {
   for (const condense of [false, true]) {
     assert.deepEqual(reapplied(before, edits, now, condense), { texts: [["another", "two"], ["§1§ three"]], unfit: 1 })
   }
-  // A tag and a removal do not depend on the content of their parts.
+  // A tag and a removal do not depend on the content of their parts, so they apply even to parts with other content.
   const more = { a: [tag("/parts/0"), { op: "remove", path: "/parts/1" }] as PatchOp[] }
   assert.deepEqual(reapplied(before, more, [user("a", text("1", "another"), text("2", "second"))]), { texts: [["§1§ another"]], unfit: 0 })
 })
@@ -113,7 +113,7 @@ test("a patch has the intended effect on each part, or none on the message", () 
       const role = i % 2 ? "assistant" : "user"
       return { info: { id: `m${i}`, role }, parts: Array.from({ length: random.below(5) }, () => fresh(role)) }
     })
-    /** What happens to each part. Equal parts have the same fate, because nobody could tell if they changed places. */
+    /** The fate of each part. Equal parts have the same fate, because nobody could tell if they changed places. */
     const fates = new Map<string, "stays" | "tag" | "drop" | "goes">()
     const identity = ({ info }: Message, { id, type, text, synthetic }: Part) => `${info.id} ${type === "text" && !synthetic ? id : `${type} ${text}`}`
     const fate = (message: Message, part: Part) => {

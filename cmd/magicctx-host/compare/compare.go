@@ -23,7 +23,8 @@ import (
 // Options say which sessions to compare, and at which prices.
 type Options struct {
 	Dir string
-	// Of lists trace files and ids of sessions. If it is empty, Run compares all traces that have changed since Since.
+	// Of lists trace files and ids of sessions. If it is empty, Run compares all traces that have changed after the
+	// time `Since`.
 	Of     []string
 	Since  time.Time
 	Prices replay.Prices
