@@ -74,7 +74,7 @@ type Config struct {
 	// only on requests that lose the provider's cache anyway.
 	AutoDrop AutoDrop `json:"auto_drop"`
 	// ProtectedTags is the number of newest tags that are not dropped while the provider's cache is alive. But if the
-	// next prompt might not fit, tool output is dropped even if it is among them.
+	// next prompt might not fit, even their tool output is dropped.
 	ProtectedTags int `json:"protected_tags" jsonschema:"default=20,minimum=1,maximum=100" project:"trusted"`
 	// ClearReasoningAge is the number of newer tags after which reasoning is removed.
 	ClearReasoningAge int `json:"clear_reasoning_age" jsonschema:"default=50,minimum=10" project:"trusted"`
@@ -127,7 +127,7 @@ type Config struct {
 
 	// TransformTimeoutMS bounds the work before one request, in milliseconds.
 	TransformTimeoutMS int `json:"transform_timeout_ms" jsonschema:"default=5000,minimum=100,maximum=600000" project:"trusted"`
-	// ResyncTimeoutMS limits the time of this work for a request with which the shim sends the whole session, in
+	// ResyncTimeoutMS limits the time that the work before a request may take if the shim sends the whole session, in
 	// milliseconds.
 	ResyncTimeoutMS int `json:"resync_timeout_ms" jsonschema:"default=30000,minimum=100,maximum=600000" project:"trusted"`
 	// IdleExitMinutes is how long a host without clients waits before it ends. User file only.

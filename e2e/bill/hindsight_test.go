@@ -68,8 +68,8 @@ func TestLookerFindsABetterBustTime(t *testing.T) {
 	}
 }
 
-// If the historian has summarised a turn, all its blocks may be removed, even the user's texts. The summary then takes
-// their place on the wire. So its own tokens appear as a piece with a negative size.
+// If the historian has summarised a turn, all blocks of the turn may be removed, even the user's texts. The summary
+// then takes their place on the wire. So the size of the summary appears as a piece with a negative size.
 func TestLookerKnowsSummaries(t *testing.T) {
 	var l looker
 	p := schema.Price{Fresh: 1, Write: 1, Read: 0.1}

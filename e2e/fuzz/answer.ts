@@ -106,7 +106,7 @@ function bind(world: World, said: Block[], { chain, rawChain, isGood }: Verdict)
 async function runCall(world: World, row: Row, part: Part, input: Record<string, unknown>, random: Random, isAborted: boolean): Promise<void> {
   const { session, plugin } = world
   const args = { ...input }
-  // Here, the provider itself runs the call. Only an answer that also has a text is used. In a fork, the host
+  // Here, the provider itself runs the call. This happens only in an answer that also has a text. In a fork, the host
   // recognises an answer by its texts and by its other calls, so without a text the fork would lose the answer's
   // thinking (-seed 710001).
   if (world.two && !isAborted && row.message.parts.some(({ type, text }) => type === "text" && text) && random.chance(0.02)) {

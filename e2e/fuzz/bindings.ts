@@ -82,8 +82,8 @@ export class Bindings {
       sent.add(block.signature)
       const bound = this.bound.get(block.signature)
       if (!bound || bound.digest === before(chain, i)) return
-      // OpenCode itself may invalidate thinking, for example by moving a reminder to another message. The shim cannot
-      // know this without an answer of the host, so it is not reported as the shim's mistake.
+      // OpenCode itself may invalidate thinking, for example by moving a reminder to another message. Without an answer
+      // of the host, the shim cannot know this. So such thinking is not reported as the shim's mistake.
       const inRaw = rawChain.blocks.findIndex(({ block: { signature } }) => signature === block.signature)
       if (isGood || (inRaw >= 0 && bound.rawDigest === before(rawChain, inRaw))) invalid.push(block)
     })

@@ -3,8 +3,8 @@ export class Random {
   private state: number
 
   /**
-   * Returns random numbers that depend only on the names. For example, of(seed, "step", 7) and of(seed, "step", 8) are
-   * independent. So if step 7 uses one more random number, step 8 does not change.
+   * Returns a source of random numbers that depends only on the names. For example, of(seed, "step", 7) and of(seed,
+   * "step", 8) are independent. So if step 7 uses one more random number, step 8 does not change.
    */
   static of(...names: (string | number)[]): Random {
     let hash = 0x811c9dc5

@@ -140,8 +140,8 @@ func (s *Standby) tryOpen(ctx context.Context) {
 		if s.host.guard.Trouble() == "" { // another call has already opened the store again
 			return
 		}
-		// After a failure, the store must be closed and opened again before the host works: only opening replaces a
-		// damaged database, or notices that a full disk has space again.
+		// After a failure, the host can work again only after its store was closed and opened: opening replaces a
+		// damaged database, and notices that a full disk has space again.
 		s.closeStore()
 	}
 	h, err := s.open(ctx)

@@ -8,7 +8,7 @@ import (
 
 // An Array is a JSON array. Its elements stay raw, and are slices of the document's bytes. Decoding an array of
 // messages into a []Value would copy the bytes twice: once as a whole, and once for each element. Never decode an Array
-// from a stream: a stream overwrites its buffer, and so the elements.
+// from a stream. A stream reuses its buffer, and would overwrite the elements.
 type Array []Value
 
 // UnmarshalJSONFrom implements jsonv2.UnmarshalerFrom.

@@ -120,9 +120,9 @@ func TestOpenCode2GivesTheMessagesOfItsArray(t *testing.T) {
 	}
 }
 
-// Version 2 copies the messages of version 1 under their old ids, but it changes them: pruned output is lost, the
-// prompt at a compaction marker is lost, and a text that OpenCode added to a prompt becomes a separate message. So for
-// these messages, the host must return the version that version 1 stored.
+// Version 2 copies the messages of version 1 under their old ids, but it changes them: it loses pruned output and the
+// prompt at a compaction marker, and it turns a text that OpenCode added to a prompt into a separate message. So the
+// host must show these messages as version 1 stored them.
 func TestOpenCode2ShowsTheFirstMessagesAsVersion1StoredThem(t *testing.T) {
 	home := t.TempDir()
 	db := rawhistorytest.NewOpenCode(t, home)

@@ -22,8 +22,8 @@ type ocHeadTime struct {
 }
 
 // Every text of the head is marked as synthetic, so that OpenCode does not count it as a prompt of the user. OpenCode
-// generates the title of a session only while the session has a single prompt. With a second one, the session would
-// never get a title.
+// generates the title of a session only while the session has a single prompt. If it counted the head, the session
+// would never get a title.
 type ocHeadPart struct {
 	ID        string                     `json:"id"`
 	Type      string                     `json:"type"`

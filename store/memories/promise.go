@@ -16,7 +16,8 @@ const (
 	// the table.
 	maxPromises = 200
 	// maxClosed bounds the closed promises that the store keeps for a project. A session may find a promise again that
-	// is already closed. As long as the store has the closed promise, it recognises it, and does not open it again.
+	// is already closed. As long as the store has the closed promise, it recognises the promise, and does not open it
+	// again.
 	maxClosed = 1_000
 )
 

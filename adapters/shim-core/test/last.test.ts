@@ -28,8 +28,8 @@ const tag = (path: string): PatchOp => ({ op: "prepend", path: `${path}/text`, v
 const dropped = (path: string): PatchOp => ({ op: "replace", path: `${path}/text`, value: "[dropped §2§]" })
 
 /**
- * Applies `edits` to the array `before`. Then plays a pass with the array `now` in which the host does not answer, and
- * returns the wire that the shim makes by itself.
+ * Applies `edits` to the array `before`. Then plays a pass with the array `now`, but the host does not answer this
+ * pass. Returns the wire that the shim makes by itself.
  */
 function reapplied(before: Message[], edits: Record<string, Patch>, now: Message[], condense = false): { texts: string[][]; unfit: number | undefined } {
   const applier = new MutationApplier(key)

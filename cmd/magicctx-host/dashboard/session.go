@@ -310,8 +310,8 @@ func newBust(pass int, row store.PassRow, prices models.LimitsRow, pieces []piec
 }
 
 // coveredBefore returns the ordinal of the last message that summaries had replaced before the request `pass`. Only the
-// newest earlier removal by summaries counts. An older removal can have a larger ordinal: the user has then gone back
-// in the session, and its newest summaries were withdrawn.
+// newest earlier removal by summaries counts. An older removal can have a larger ordinal if the user has gone back in
+// the session since then, because that withdraws the newest summaries.
 func coveredBefore(pass int, removals map[int][]store.RemovalRow) (through int) {
 	newest := 0
 	for before, all := range removals {

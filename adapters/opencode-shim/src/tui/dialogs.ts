@@ -90,7 +90,7 @@ export function showText(stack: Stack, solid: Solid, title: string, message: str
   stack.makeLarge()
 }
 
-/** A dialog may fill three quarters of the screen. Of these rows, its title, keys and gaps take aroundRows. */
+/** A dialog may fill three quarters of the screen's rows. Its title, its keys and its gaps take aroundRows of them. */
 const share = 0.75
 const aroundRows = 7
 const fewestRows = 4

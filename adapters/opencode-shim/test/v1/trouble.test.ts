@@ -113,8 +113,9 @@ test("trouble that is over when the turn ends leaves no mark", async (t) => {
 
 const prompt = (id: string, created: number) => ({ message: { id, time: { created } }, parts: [{ type: "text", text: "next" }] })
 
-// A fixed bug: the shim stored a message that its host was missing, and this message became newer than the prompt that
-// the user had just sent. OpenCode then called the model again, with an array that ended in an answer.
+// A fixed bug: the shim stored a message in the session to say that its host was missing. This message became newer
+// than the prompt that the user had just sent. OpenCode then called the model again, with an array that ended in an
+// answer.
 test("a prompt that comes while the mark is on its way waits for it, and is newer", async (t) => {
   const { hooks, opencode } = await load(t, full)
   await pass(hooks, [user("u1", "one", {}, "ses_p")])
