@@ -46,8 +46,8 @@ type Config struct {
 	// CtxReduceEnabled offers the ctx_reduce tool to the model. Without the tool, there are no tags and no reminders.
 	CtxReduceEnabled bool `json:"ctx_reduce_enabled" jsonschema:"default=true" project:"off"`
 	// CacheTTL is how long the provider keeps an unused prompt in its cache, for example "5m", for all models or by
-	// model. A number without a unit is in milliseconds. "auto" starts with the documented value, and adjusts it when
-	// the usage reported by the provider shows another.
+	// model. A number without a unit is in milliseconds. "auto" starts with the documented value, and adjusts it to the
+	// usage that the provider reports.
 	CacheTTL map[string]string `json:"cache_ttl" bare:"default" jsonschema:"oneof_type=string;object,default=auto,pattern=^(auto|[0-9]+[smh]?)$,example=1h,example=auto" project:"trusted"`
 	// PriceCliff is the prompt size in tokens above which the provider charges a multiple of its price for the whole
 	// request, for all models or by model. For example, "272000x2" means that a prompt of more than 272,000 tokens
@@ -64,7 +64,7 @@ type Config struct {
 	// but it is capped at 80 % of the window.
 	ExecuteThresholdTokens map[string]float64 `json:"execute_threshold_tokens,omitempty" bare:"default" jsonschema:"oneof_type=number;object,minimum=5000,maximum=2000000" project:"trusted"`
 	// LowMarkPercentage is the share of the window, in percent, down to which magicctx frees space under pressure. With
-	// 0, the host chooses this share from the prices and from the growth of the prompt.
+	// 0, the host chooses it from the prices and the growth of the prompt.
 	LowMarkPercentage float64 `json:"low_mark_percentage" jsonschema:"default=0,minimum=0,maximum=75" project:"trusted"`
 	// Spending is the choice between money and memory: with "frugal" and "balanced", magicctx also removes old content
 	// when that saves money, long before the window is full. "balanced" keeps more of the recent session word for word.
@@ -73,13 +73,13 @@ type Config struct {
 	// AutoDrop configures which content is dropped although the model has not asked for it. Such content is dropped
 	// only on requests that lose the provider's cache anyway.
 	AutoDrop AutoDrop `json:"auto_drop"`
-	// ProtectedTags is the number of newest tags that are not dropped while the provider's cache is alive. But if the
-	// next prompt might not fit, even their tool output is dropped.
+	// ProtectedTags is the number of newest tags that are not dropped while the provider's cache is alive. If the next
+	// prompt might not fit, even their tool output is dropped.
 	ProtectedTags int `json:"protected_tags" jsonschema:"default=20,minimum=1,maximum=100" project:"trusted"`
 	// ClearReasoningAge is the number of newer tags after which reasoning is removed.
 	ClearReasoningAge int `json:"clear_reasoning_age" jsonschema:"default=50,minimum=10" project:"trusted"`
 	// HistoryBudgetPercentage is the share, in percent, of the usable window (the window times the execute threshold)
-	// that the summaries of old messages may fill.
+	// that summaries may fill.
 	HistoryBudgetPercentage float64 `json:"history_budget_percentage" jsonschema:"default=15,minimum=5,maximum=50" project:"less"`
 	// ProjectDocs configures the documents of the project in the prompt.
 	ProjectDocs ProjectDocs `json:"project_docs"`
@@ -99,9 +99,9 @@ type Config struct {
 	// prompt. "troubles": the historian has failed twice in a row. If the list is empty, neither is shown. A notice
 	// that magicctx does not work at all is always shown. User file only.
 	Notices []string `json:"notices" jsonschema:"default=busts,default=troubles,enum=busts,enum=troubles" project:"never"`
-	// TemporalAwareness tells the model about pauses of five minutes and more.
+	// Widget shows, above Pi's prompt, how full the window is and what the newest bust did. User file only.
 	Widget bool `json:"widget" jsonschema:"default=true" project:"never"`
-	// TemporalAwareness shows the model pauses of five minutes and more.
+	// TemporalAwareness tells the model about pauses of five minutes and more.
 	TemporalAwareness bool `json:"temporal_awareness" jsonschema:"default=true" project:"off"`
 	// KeepSubagents keeps the child sessions of hidden agents, for debugging.
 	KeepSubagents bool `json:"keep_subagents" jsonschema:"default=false" project:"off"`
@@ -122,13 +122,12 @@ type Config struct {
 	// Sidekick is the hidden agent behind /ctx-aug. It searches earlier messages, and adds findings to your next
 	// message. If this block is missing, the sidekick is disabled.
 	Sidekick Sidekick `json:"sidekick"`
-	// TransformTimeoutMS limits the time that the work before one request may take, in milliseconds.
+	// Command defines additional commands by name. They override the built-in ones (OpenCode only).
 	Command map[string]Command `json:"command,omitempty" project:"trusted" effect:"none"`
 
 	// TransformTimeoutMS bounds the work before one request, in milliseconds.
 	TransformTimeoutMS int `json:"transform_timeout_ms" jsonschema:"default=5000,minimum=100,maximum=600000" project:"trusted"`
-	// ResyncTimeoutMS limits the time that the work before a request may take if the shim sends the whole session, in
-	// milliseconds.
+	// ResyncTimeoutMS bounds the work before a request if the shim sends the whole session, in milliseconds.
 	ResyncTimeoutMS int `json:"resync_timeout_ms" jsonschema:"default=30000,minimum=100,maximum=600000" project:"trusted"`
 	// IdleExitMinutes is how long a host without clients waits before it ends. User file only.
 	IdleExitMinutes int `json:"idle_exit_minutes" jsonschema:"default=10,minimum=1,maximum=10080" project:"never"`
@@ -145,8 +144,7 @@ type AutoDrop struct {
 	SupersededWrites bool `json:"superseded_writes" jsonschema:"default=true" project:"trusted"`
 	// OldErrors shortens the arguments of failed calls. The error message stays.
 	OldErrors bool `json:"old_errors" jsonschema:"default=true" project:"trusted"`
-	// ErrorSteps is the number of steps that the model must take after a failed call before `old_errors` shortens the
-	// call.
+	// ErrorSteps is the number of model steps after a failed call before `old_errors` shortens the call.
 	ErrorSteps int `json:"error_steps" jsonschema:"default=4,minimum=1" project:"trusted"`
 	// TurnProtection is the number of newest steps of the model in which `duplicates`, `superseded_writes` and
 	// `old_errors` change nothing.
@@ -373,7 +371,7 @@ type HistorianBudget struct {
 
 // OthersBudget bounds the agents besides the historian in a project on one day.
 type OthersBudget struct {
-	// Percent is the day's budget, in percent of the average daily cost from which the historian's budget is computed.
+	// Percent is the day's budget, in percent of the average cost that also determines the historian's budget.
 	Percent float64 `json:"percent" jsonschema:"default=5,minimum=0,maximum=100" project:"less"`
 	// AtLeast is the least budget, in $.
 	AtLeast float64 `json:"at_least" jsonschema:"default=0.2,minimum=0" project:"less"`
@@ -394,7 +392,7 @@ type Dreamer struct {
 	IdleMinutes int `json:"idle_minutes" jsonschema:"default=0,minimum=0,maximum=1440" project:"trusted"`
 	// MaxRuntimeMinutes bounds one night, in minutes.
 	MaxRuntimeMinutes int `json:"max_runtime_minutes" jsonschema:"default=120,minimum=10" project:"less"`
-	// Tasks are the tasks of a run. maintain-docs proposes corrections of ARCHITECTURE.md and STRUCTURE.md as a patch.
+	// Tasks are the tasks of a run. maintain-docs writes a patch that corrects ARCHITECTURE.md and STRUCTURE.md.
 	Tasks []string `json:"tasks" jsonschema:"default=consolidate,default=verify,default=archive-stale,default=improve,enum=consolidate,enum=verify,enum=archive-stale,enum=improve,enum=maintain-docs" project:"trusted"`
 	// TaskTimeoutMinutes bounds one task, in minutes.
 	TaskTimeoutMinutes int `json:"task_timeout_minutes" jsonschema:"default=20,minimum=5" project:"less"`

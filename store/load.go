@@ -28,7 +28,7 @@ type Snapshot struct {
 // counter, which may be far too high.
 const maxExpectedUnits = 1 << 16
 
-// Load reads a session. If the session is not stored, found is false.
+// Load reads a session. If the session is not stored, `found` is false.
 func (s *Store) Load(ctx context.Context, key Key) (snap Snapshot, found bool, err error) {
 	hasNonsense := false
 	err = s.View(ctx, func(c *sqlite3.Conn) (err error) {

@@ -84,7 +84,7 @@ func (s *scene) findings() []doctor.Finding {
 	return report.Findings
 }
 
-// isWell fails if status or doctor reports a fault. They may report that a damaged database was moved.
+// isWell fails if status or doctor reports a fault. The report that a damaged database was moved aside is no fault.
 func (s *scene) isWell() {
 	s.t.Helper()
 	status, err := s.user.Status(s.ctx)

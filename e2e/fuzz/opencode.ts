@@ -225,7 +225,7 @@ export class Plugin {
 
   /** Sends an event to the plugin. Like OpenCode, it does not wait for the plugin. */
   tell(type: string, properties: Record<string, unknown>): void {
-    // The event is a copy, so later changes cannot change it.
+    // The plugin gets a copy, so that it does not see later changes of the properties.
     const event = JSON.parse(JSON.stringify({ id: this.ids.next("evt"), type, properties }))
     void this.hooks!.event!({ event })
   }

@@ -314,8 +314,8 @@ func TestBugA38LimitBelongsToItsModel(t *testing.T) {
 	}
 }
 
-// B19: a reminder is about output that the model can drop. After a bust has removed that output, the level of the old
-// reminder must not suppress the next reminder.
+// B19: a reminder is about output that the model can drop. After a bust has removed this output, the host must remind
+// the model of new output, even if the old reminder already had the same level.
 func TestBugB19ReminderConcernsThePresentPile(t *testing.T) {
 	h := reading(t, 40_000)
 	if h.nudge() == (store.NudgeRow{}) {
@@ -354,7 +354,8 @@ func TestBugB20MessageIsNotSpentOnAGuess(t *testing.T) {
 	}
 }
 
-// B23: the size of a broken PNG must not be below zero.
+// B23: the header of a broken PNG may claim a size of billions of pixels. The host's estimate for the image must not
+// overflow to a negative number.
 func TestBugB23BrokenImageHasASize(t *testing.T) {
 	png := "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\xff\xff\xff\xff\xff\xff\xff\xff\x08\x06\x00\x00\x00"
 	h := newHarness(t)

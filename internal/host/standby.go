@@ -243,7 +243,8 @@ func (s *Standby) closeStore() {
 	s.host = nil
 }
 
-// Current returns the host. Its store stays open until the caller calls release. If there is no store, err says why.
+// Current returns the host. Its store stays open until the caller calls `release`. If there is no store, `err` says
+// why.
 func (s *Standby) Current(ctx context.Context) (h *Host, release func(), err error) {
 	if err := s.gate.Acquire(ctx, 1); err != nil {
 		return nil, nil, waited(err)

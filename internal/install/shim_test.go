@@ -327,8 +327,8 @@ func TestLinkToTheProgramIsRecorded(t *testing.T) {
 	}
 }
 
-// OpenCode 2 cannot load a plugin from a single file. If an earlier release has added a file to the configuration, a
-// new installation replaces this entry with a directory. The removal restores the original bytes.
+// OpenCode 2 can load a plugin only from a directory. If an earlier release has added a single file to the
+// configuration, a new installation replaces this entry with a directory. Uninstalling restores the original bytes.
 func TestFileBecomesADirectory(t *testing.T) {
 	h := newHome(t)
 	file := filepath.Join(h.dir, "opencode.json")

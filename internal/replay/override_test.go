@@ -90,7 +90,8 @@ func TestUsageIsCountedAnew(t *testing.T) {
 	if got := usageOf(t, r, answer("a0", "1", "500"), nil); got.Input != 500 {
 		t.Errorf("an answer from before the trace has %+v", got)
 	}
-	// 900 tokens of the first prompt are not in the trace. The recount adds them to every prompt.
+	// The recorded usage of the first prompt is 900 tokens larger than the trace shows. So the recount adds 900 tokens
+	// to every prompt.
 	if got, want := usageOf(t, r, answer("a1", "2", "3000"), &promptcache.Tokens{Write: 2100}), (transcript.Usage{Output: 7, CacheWrite: 3000}); got != want {
 		t.Errorf("first: %+v, want %+v", got, want)
 	}

@@ -94,7 +94,7 @@ func markedOf(st schema.SessionStatus, before string) string {
 }
 
 // boundsOf says how much a bust frees at most, and what it costs at least. If the cost is unknown or below a cent,
-// boundsOf says how many tokens are sent again instead.
+// boundsOf names the number of tokens that have to be sent again, not the cost.
 func boundsOf(n *schema.NextBust) string {
 	text := "frees at most " + format.Tokens(n.Freed)
 	if n.Cost != nil && *n.Cost >= 0.01 {

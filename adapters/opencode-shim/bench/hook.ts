@@ -100,7 +100,7 @@ interface Running extends Version {
 
 let loads = 0
 
-/** Loads a new copy of a version's bundle. The version's host stores its data in dir. */
+/** Loads a new copy of a version's bundle. The version's host stores its data in `dir`. */
 async function load(version: Version, dir: string): Promise<Running> {
   mkdirSync(join(dir, "run"), { recursive: true, mode: 0o700 })
   Object.assign(process.env, {

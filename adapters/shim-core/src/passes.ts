@@ -87,7 +87,7 @@ export class Passes {
   readonly #log: Log
   readonly #observe: (failure: Error | undefined) => void
 
-  /** observe is called after every pass. It gets the error if the pass has failed, and otherwise undefined. */
+  /** `observe` is called after every pass. It gets the error if the pass has failed, and otherwise undefined. */
   constructor(host: Host, format: MessageFormat, log: Log, observe: (failure: Error | undefined) => void = () => {}) {
     this.#host = host
     this.#format = format
@@ -95,7 +95,7 @@ export class Passes {
     this.#observe = observe
   }
 
-  /** Turns messages into the wire, in place. Never fails, and never takes longer than the deadlines in limits. */
+  /** Turns `messages` into the wire, in place. Never fails, and never takes longer than the deadlines in `limits`. */
   async run(messages: unknown[], of: PassOf, limits: InitializeResult): Promise<Outcome> {
     const state = this.#state(of.session)
     const pass = state.last.then(() => this.#pass(state, messages, of, limits))
@@ -209,7 +209,7 @@ export class Passes {
     this.#log.warn("some patches do not fit, so their messages stay raw", { session, messages: unfit })
   }
 
-  /** Gets the host's answer for messages, and plans the wire in the meantime. */
+  /** Gets the host's answer for `messages`, and plans the wire while it waits. */
   async #answer(state: SessionState, messages: unknown[], params: Params, limits: InitializeResult): Promise<Answer> {
     const { encoder, applier } = state
     const guess = encoder.guess(messages)

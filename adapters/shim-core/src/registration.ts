@@ -16,7 +16,7 @@ export class Registrations {
    */
   #stored: InitializeResult | undefined
 
-  /** The name contains shim and version, because another version may register differently. */
+  /** `name` contains the shim and its version, because another version may register other tools and commands. */
   constructor(name: string, env: NodeJS.ProcessEnv = process.env) {
     const base = env.XDG_STATE_HOME
     const state = base && isAbsolute(base) ? base : process.platform === "win32" && env.LOCALAPPDATA ? env.LOCALAPPDATA : join(homedir(), ".local", "state")

@@ -21,7 +21,7 @@ const key = (message: unknown) => (message as Message).info.id
 const lastOf = (messages: unknown[]) => LastArray.of(messages.map((message) => projection.snapshot(message)), key, projection)
 const mutation = (edits: Record<string, Patch>): WireMutation => ({ revision: 1, verdict: "steady", start: 0, edits })
 const text = (id: string, of: string): Part => ({ id, type: "text", text: of })
-/** OpenCode gives a reminder another part id on every pass. */
+/** OpenCode gives a reminder a new part id on every pass. */
 const reminder = (of: string): Part => ({ id: `new_${Math.random()}`, type: "text", text: of, synthetic: true })
 const user = (id: string, ...parts: Part[]): Message => ({ info: { id, role: "user" }, parts })
 const tag = (path: string): PatchOp => ({ op: "prepend", path: `${path}/text`, value: "§1§ " })

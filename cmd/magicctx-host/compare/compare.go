@@ -234,7 +234,7 @@ func ParseSince(text string, now time.Time) (time.Time, error) {
 // In $ for a million tokens.
 const maxPrice = 1e6
 
-// If name is a file, ReadPrices reads prices from the file as JSON. If not, it passes name to PricesOf.
+// If `name` is a file, ReadPrices reads prices from the file as JSON. Otherwise, it passes `name` to PricesOf.
 func ReadPrices(ctx context.Context, dataDir, name string) (replay.Prices, error) {
 	if name == "" {
 		return nil, nil

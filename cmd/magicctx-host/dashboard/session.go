@@ -252,7 +252,7 @@ func piecesOf(dropped []store.DroppedRow, about map[int]string) map[int][]piece 
 	return taken
 }
 
-// newBust describes one request of the session. If the journal no longer contains the request, row is zero.
+// newBust describes one request of the session. If the journal no longer contains the request, `row` is zero.
 func newBust(pass int, row store.PassRow, prices models.LimitsRow, pieces []piece, removals map[int][]store.RemovalRow, summaries []chronicle.Compartment) bust {
 	b := bust{Request: pass, At: row.At, Pieces: append([]piece{}, pieces[:min(len(pieces), maxPieces)]...), Facts: []fact{}}
 	say := func(label, text string) { b.Facts = append(b.Facts, fact{label, text}) }

@@ -24,7 +24,7 @@ export function register(instance: Instance, registered: InitializeResult | unde
   }
 }
 
-/** The betas of OpenCode 2 do not check arguments against the schema. The host always checks them. */
+/** Registers tools. OpenCode 2's betas do not check arguments against the schema, but the host always does. */
 async function registerTools(instance: Instance, tools: readonly ToolDefinition[]): Promise<Registration | undefined> {
   return instance.ctx.tool?.transform((editor) => {
     for (const { name, description, parameters } of tools) {
