@@ -267,7 +267,7 @@ func (s *memo) frameOf(i int) render.Frame {
 //
 //   - The ids of the message and its parts. A prompt that is reverted and typed
 //     again has the same content, but new ids and therefore a new tag.
-//   - Whether a call has a result. An empty result shows its tag. A missing result cannot show one.
+//   - Whether a call has a result. The wire shows a tag even in an empty result, but a missing result cannot show one.
 //   - Whether the answer failed. If the host removes the last text or call of a failed answer, the harness leaves out
 //     the whole answer. If the answer did not fail, the harness still sends the rest of it.
 //   - Where a step of the answer starts.

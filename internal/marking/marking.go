@@ -281,9 +281,9 @@ func (k *Keeper) Remove(ctx context.Context, key store.Key) error {
 	return k.change(ctx, key, markerTask{})
 }
 
-// CheckAll compares the recorded markers with the harness's store when the harness starts. It removes markers with
-// missing rows, and markers that a crash left without a record. If markers are switched on, the next bust sets them
-// again. If they are switched off, CheckAll removes all markers.
+// CheckAll compares the recorded markers with the harness's store when the harness starts. It removes a marker if some
+// of its rows are missing, or if a crash has left it without a record. If markers are switched on, the next bust sets
+// the removed markers again. If they are switched off, CheckAll removes all markers.
 func (k *Keeper) CheckAll(ctx context.Context, harness schema.Harness, isOn bool) {
 	rows, err := k.Store.Markers.Of(ctx, string(harness))
 	for i := 0; i < len(rows) && err == nil; i++ {
