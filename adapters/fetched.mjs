@@ -4,8 +4,8 @@ import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs"
 import { join } from "node:path"
 
 /**
- * Downloads a package such as "@opencode-ai/plugin@1.18.33" into dir, unless dir has it, and returns dir. Throws if the
- * package does not have the digest, for example "sha512-fmhq…".
+ * Downloads a package such as "@opencode-ai/plugin@1.18.33" into the directory `dir`, unless it is already there.
+ * Returns the directory. Throws if the package does not have the digest, for example "sha512-fmhq…".
  */
 export function fetched(spec, digest, dir) {
   if (existsSync(join(dir, "package.json"))) return dir

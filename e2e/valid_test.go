@@ -30,8 +30,8 @@ func turnsOf(r *mockllm.Request) (turns []mockllm.Message) {
 	return turns
 }
 
-// The first message must be the user's, and the last must ask for an answer. In OpenCode's requests to Anthropic, the
-// roles must also alternate.
+// The first message must be the user's. The last message must not be an answer, because then there would be nothing for
+// the model to answer. In OpenCode's requests to Anthropic, the roles must also alternate.
 func checkRoles(t *testing.T, r *mockllm.Request, turns []mockllm.Message) {
 	t.Helper()
 	if len(turns) == 0 {

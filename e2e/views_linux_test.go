@@ -39,9 +39,9 @@ const (
 	measured, warmUp = 600, 50
 )
 
-// When nothing happens, a view must need nearly no time, and all views together must not slow down a request. The times
-// depend on the machine, so the test prints them, and fails only if a value exceeds its limit. The sidebar runs without
-// OpenCode, whose own screen would need more time. `task bench:views` runs this test.
+// While nothing happens, a view must use almost no CPU time, and all views together must not slow down a request. The
+// times depend on the machine, so the test prints them, and fails only if a value exceeds its limit. The sidebar is
+// measured without OpenCode, because OpenCode's own screen would need more time. `task bench:views` runs this test.
 func TestViewsCostNothing(t *testing.T) {
 	if *views == 0 {
 		t.Skip("a measurement: task bench:views")
@@ -246,8 +246,8 @@ func (d *download) subscribe() []*subscriber {
 	return all
 }
 
-// A subscriber is a client that follows all sessions. It does not decode what it receives, because a real view does
-// that on another core, or is measured separately.
+// A subscriber is a client that follows all sessions. It does not decode the statuses that it receives. A real view
+// would decode them on another core, and the time of real views is measured separately.
 type subscriber struct {
 	mu     sync.Mutex
 	newest []byte

@@ -44,14 +44,14 @@ type week struct {
 	day     int
 	asked   int
 	killAt  int // the question during which the host is killed; 0 means none
-	// isRough means that the host is killed at arbitrary moments. The number of questions that the dreamer asks again
-	// is then unknown.
+	// isRough means that the host is killed at arbitrary moments. Then nobody knows how many questions the dreamer asks
+	// again, so the test does not check their number.
 	isRough bool
 }
 
 type player interface {
-	// visit ends the previous session and begins a new one. In it, the model calls ctx_memory with each of the
-	// arguments in calls. visit returns the first request of the session.
+	// visit ends the previous session and begins a new one, in which the model calls ctx_memory once with each element
+	// of `calls`. It returns the first request of the new session.
 	visit(project string, calls ...map[string]any) (first string)
 	// dream runs /ctx-dream and waits for its end. If the host is killed, dream runs the command again.
 	dream()
@@ -208,8 +208,8 @@ func (w *week) wantEnd() {
 	}
 }
 
-// testWeek plays the week twice, and kills the host during a random question of the second week. Both weeks must end
-// with the same result. In a third run the budget is $0, so the dreamer must ask nothing.
+// testWeek plays the week twice. The second time, it kills the host during a random question of the dreamer. The week
+// must end with the same result both times. In a third run, the budget is $0, so the dreamer must ask nothing.
 func testWeek(t *testing.T, h schema.Harness, play func(*week) player) {
 	for _, killAt := range []int{0, 1 + rand.New(rand.NewPCG(*killSeed, 1)).IntN(weekQuestions)} {
 		t.Run(fmt.Sprint("killed during question ", killAt), func(t *testing.T) {

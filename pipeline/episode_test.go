@@ -9,8 +9,8 @@ import (
 
 func TestIsWorthIt(t *testing.T) {
 	pays, not := schema.BustPrice{Removed: 1, BreakEven: 5, Forecast: 5}, schema.BustPrice{Removed: 1, BreakEven: 6, Forecast: 5}
-	// The window is 100,000 tokens and the high mark 65,000. Half way from the high mark
-	// to a goal of 30,000 is 47,500. A tenth of the window below the high mark is 55,000.
+	// The window is 100,000 tokens, the high mark is 65,000, and the goal is 30,000. Half way from the high mark to the
+	// goal is 47,500. The high mark minus a tenth of the window is 55,000.
 	at := func(current int, cause Cause, price schema.BustPrice) Assessment {
 		return Assessment{Cause: cause, Percent: float64(current) / 1000, Size: Size{Current: current}, Goal: 30_000, Price: price}
 	}
@@ -156,8 +156,8 @@ func TestEpisodeWithoutReliefIsTriedAgainOnlyWithNews(t *testing.T) {
 	step(70, CauseNothingToDo)
 }
 
-// If a provider never reports usage, the host counts each prompt itself. Then a pass may use the tiered drop again,
-// although no usage was reported since the last bust.
+// If a provider never reports usage, the host counts each prompt itself, and this count takes the place of a report.
+// Otherwise, the tiered drop would wait for a report after each bust, and so never run again.
 func TestUnreportedUsageIsMeasuredByTheHost(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.add(said("u1", "user", 10, 0), said("a1", "assistant", 10, 0))

@@ -188,8 +188,8 @@ func drawEdits(t *rapid.T, state *frozen.State, sessions ...*Session) []frozen.E
 	return edits
 }
 
-// OpenCode does not send an answer that failed. So the drop of a unit in such an answer must not patch the message: a
-// placeholder would change the message, but the provider would never see it.
+// OpenCode does not send an answer that failed. So if a unit in such an answer is dropped, the host must not patch the
+// message: the provider would never see the placeholder.
 func TestDropDoesNotShowAHiddenMessage(t *testing.T) {
 	w := newWorld(t, true, 1)
 	answer := func(info obj) mjson.Value {

@@ -22,7 +22,7 @@ func TestCliffRaisesTheRentOfMessages(t *testing.T) {
 }
 
 // A bust for drops does not reset the rent of the messages that a summary could replace. So a summary that is published
-// directly after such a bust may cause another bust.
+// right after such a bust may still have enough rent to bust again.
 func TestSummaryHasItsRentAfterABustForDrops(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.readings.BuysForRent, w.readings.WorkingSet = true, 500

@@ -28,8 +28,8 @@ type Wire struct {
 	Position render.Position
 	// Setup is the setup of this rendering.
 	Setup frozen.Setup
-	// Token identifies the wire with its preamble. If the client sends the request with this wire, it returns the token
-	// with the next pass.
+	// Token identifies the wire with its preamble. With the next pass, the client returns the token of the wire that it
+	// has really sent. So the host knows which of its wires the provider has seen.
 	Token string
 	// Lost holds the keys of messages whose thinking this pass invalidates, because the prompt before it has changed.
 	// LostBlocks is the number of invalidated thinking blocks, and LostTokens is their estimated size.
@@ -267,7 +267,7 @@ func (s *memo) frameOf(i int) render.Frame {
 //
 //   - The ids of the message and its parts. A prompt that is reverted and typed
 //     again has the same content, but new ids and therefore a new tag.
-//   - Whether a call has a result. An empty result shows its tag. A missing result cannot show one.
+//   - Whether a call has a result. The wire shows a tag even in an empty result, but a missing result cannot show one.
 //   - Whether the answer failed. If the host removes the last text or call of a failed answer, the harness leaves out
 //     the whole answer. If the answer did not fail, the harness still sends the rest of it.
 //   - Where a step of the answer starts.

@@ -10,7 +10,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Regression test (B9): the host answered -1 as 18446744073709551615, and closed the connection at 1.5.
+// A fixed bug (B9): the host answered a call with the id -1 as if its id were 18446744073709551615. After a call with
+// the id 1.5, it closed the connection.
 func TestB9EachIDIsAnsweredAsItWasWritten(t *testing.T) {
 	const call = `{"jsonrpc":"2.0","id":%ID%,"method":"status","params":{}}`
 	for _, id := range []string{

@@ -38,9 +38,9 @@ func newLanes() *lanes {
 	return &lanes{waiting: map[laneKey][]*call{}, running: make(chan struct{}, maxRunning)}
 }
 
-// submit queues a call, or refuses it if the lane is full. The caller sends the error as the answer to a refused
-// request, and logs a refused notification. submit never waits, because the next frame may be a $/cancelRequest. The
-// code that reads frames limits the memory of waiting calls (type memory).
+// submit queues a call, or refuses it if the lane is full. If the refused call is a request, the caller answers with
+// the error. If it is a notification, the caller logs the error. submit never waits, because the next frame may be a
+// $/cancelRequest. The memory of waiting calls is limited where the frames are read (see the type `memory`).
 func (l *lanes) submit(key laneKey, c *call) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -89,8 +89,8 @@ func (l *lanes) run(key laneKey) {
 	}
 }
 
-// runOne waits for a token of the connection and for a place, but not longer than the call's deadline. After the
-// deadline, the call runs without them, because it then returns at once.
+// runOne waits for a token of the connection, and for a place. If the call's deadline passes while it waits, it runs
+// the call without them, because the call then returns at once.
 func (l *lanes) runOne(c *call) {
 	if acquire(c.ctx, c.conn.inLanes) {
 		defer func() { <-c.conn.inLanes }()

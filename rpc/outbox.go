@@ -10,8 +10,9 @@ import (
 	"sync/atomic"
 )
 
-// An outbox is the only writer of a connection. put never waits, because a client may stop reading. Such a client must
-// block neither a lane, which other connections share, nor the reader goroutine, which receives cancellations.
+// An outbox is the only writer of a connection. put never waits: a client that stops reading must not block a lane,
+// because other connections share the lane. It must not block the reader goroutine either, because that goroutine
+// receives cancellations.
 type outbox struct {
 	w    io.Writer
 	fail func(error)   // called once, when a write has failed
@@ -30,8 +31,8 @@ type outbox struct {
 const maxOutboxBytes = 64 << 20
 
 const (
-	// If the outboxes of all clients together have more bytes than maxUnread, put fails for a client with more than
-	// fairUnread.
+	// The outboxes of all clients together should not have more than maxUnread bytes. Above this size, put fails for
+	// each client that has more than fairUnread bytes, so that one client does not use up the memory of all.
 	maxUnread  = 512 << 20
 	fairUnread = 1 << 20
 )

@@ -1,17 +1,19 @@
 package schema
 
 // Config is the configuration of a session's directory: the user's magicctx.jsonc, overridden by the project's. A
-// missing key has its default. The JSON Schema is generated from the tags of this type, and the host validates
-// files against the same tags.
+// missing key has its default. The JSON Schema is generated from the tags of this type, and the host validates files
+// against the same tags.
 //
 // If a map or a list has a bare tag, a user may also write a single value for it. For a map, the tag names the key
-// under which the value is stored: `"cache_ttl": "1h"` means `{"default": "1h"}`. Empty values without a default are
-// left out of JSON. The keys of a map by model are "provider/model", a model id, or "default".
+// under which the value is stored: `"cache_ttl": "1h"` means `{"default": "1h"}`. When a Config is written as JSON,
+// empty values without a default are left out. In a map that holds a value for each model, a key is "provider/model", a
+// model id, or "default".
 //
 // The jsonschema tag holds a list of rules: default, enum and example (each may be repeated), minimum, maximum,
-// minLength, pattern, required, and oneof_type. oneof_type lists the JSON types of a key that may be given in two
-// forms. A number without maximum is limited to 32 bits. With check:"pattern", the values must be valid patterns of
-// names or paths. With check:"span", the value is a span of time such as "02:00-06:00", and its two ends must differ.
+// minLength, pattern, required, and oneof_type. oneof_type lists the JSON types that a key may have, for example a
+// string or an object. A number without maximum is limited to 32 bits. With check:"pattern", the values must be valid
+// patterns of names or paths. With check:"span", the value is a span of time such as "02:00-06:00", and its two ends
+// must differ.
 //
 // A project's file comes with its repository, and the user may have cloned that repository from a stranger. So the
 // project tag of a key says what a project's file may do with the key. If an object has no project tag, each of its
@@ -27,8 +29,9 @@ package schema
 //
 // A project in trusted_projects may set every key except those with "never".
 //
-// A key with the tag effect:"none" is accepted and checked, but no code reads it yet. Such keys exist because files for
-// later versions and for the original plugin contain them. A user who sets one gets a warning.
+// A key with the tag effect:"none" is accepted and checked, but no code reads it yet. Such keys are accepted because
+// users have files for later versions, or for the original plugin, that contain them. A user who sets such a key gets a
+// warning.
 type Config struct {
 	// Schema names the JSON Schema of this file, for editors.
 	Schema string `json:"$schema,omitempty" project:"any"`
@@ -42,23 +45,23 @@ type Config struct {
 
 	// CtxReduceEnabled offers the ctx_reduce tool to the model. Without the tool, there are no tags and no reminders.
 	CtxReduceEnabled bool `json:"ctx_reduce_enabled" jsonschema:"default=true" project:"off"`
-	// CacheTTL is how long the provider keeps an unused prompt in its cache, for all models or by model, for example
-	// "5m". A number without a unit is in milliseconds. "auto" starts with the documented value, and corrects it by the
+	// CacheTTL is how long the provider keeps an unused prompt in its cache, for example "5m", for all models or by
+	// model. A number without a unit is in milliseconds. "auto" starts with the documented value, and adjusts it to the
 	// usage that the provider reports.
 	CacheTTL map[string]string `json:"cache_ttl" bare:"default" jsonschema:"oneof_type=string;object,default=auto,pattern=^(auto|[0-9]+[smh]?)$,example=1h,example=auto" project:"trusted"`
-	// PriceCliff is the prompt size in tokens above which the provider charges more for the whole request, and the
-	// factor, for all models or by model. For example, "272000x2" means that a prompt of more than 272,000 tokens costs
-	// twice as much. "none" means one price for all sizes. "auto" uses the known value for the model.
+	// PriceCliff is the prompt size in tokens above which the provider charges a multiple of its price for the whole
+	// request, for all models or by model. For example, "272000x2" means that a prompt of more than 272,000 tokens
+	// costs twice as much. "none" means one price for all sizes. "auto" uses the known value for the model.
 	PriceCliff map[string]string `json:"price_cliff" bare:"default" jsonschema:"oneof_type=string;object,default=auto,pattern=^(auto|none|[1-9][0-9]*x[1-9][0-9]?([.][0-9]+)?)$,example=272000x2,example=auto,example=none" project:"trusted"`
 	// PreservedThinking says whether the provider binds thinking to everything before it, for all models or by model.
 	// "auto" decides by the model's id. With "on", a request omits thinking if anything before the thinking has
 	// changed. With "off", thinking stays.
 	PreservedThinking map[string]string `json:"preserved_thinking" bare:"default" jsonschema:"oneof_type=string;object,default=auto,pattern=^(auto|on|off)$,example=auto,example=on,example=off" project:"trusted"`
-	// ExecuteThresholdPercentage is the high mark: the share of the window, in percent, from which magicctx may free
-	// space, for all models or by model.
+	// ExecuteThresholdPercentage is the high mark, for all models or by model: once the prompt fills this share of the
+	// window, in percent, magicctx may free space.
 	ExecuteThresholdPercentage map[string]float64 `json:"execute_threshold_percentage" bare:"default" jsonschema:"oneof_type=number;object,default=65,minimum=20,maximum=80" project:"trusted"`
-	// ExecuteThresholdTokens is the high mark in tokens, by model. If the window is known, it overrides the percentage,
-	// but is never above 80 % of the window.
+	// ExecuteThresholdTokens is the high mark in tokens, by model. It overrides the percentage if the window is known,
+	// but it is capped at 80 % of the window.
 	ExecuteThresholdTokens map[string]float64 `json:"execute_threshold_tokens,omitempty" bare:"default" jsonschema:"oneof_type=number;object,minimum=5000,maximum=2000000" project:"trusted"`
 	// LowMarkPercentage is the share of the window, in percent, down to which magicctx frees space under pressure. With
 	// 0, the host chooses it from the prices and the growth of the prompt.
@@ -75,8 +78,8 @@ type Config struct {
 	ProtectedTags int `json:"protected_tags" jsonschema:"default=20,minimum=1,maximum=100" project:"trusted"`
 	// ClearReasoningAge is the number of newer tags after which reasoning is removed.
 	ClearReasoningAge int `json:"clear_reasoning_age" jsonschema:"default=50,minimum=10" project:"trusted"`
-	// HistoryBudgetPercentage is the share of the usable window (the window times the execute threshold) for history,
-	// in percent.
+	// HistoryBudgetPercentage is the share, in percent, of the usable window (the window times the execute threshold)
+	// that summaries may fill.
 	HistoryBudgetPercentage float64 `json:"history_budget_percentage" jsonschema:"default=15,minimum=5,maximum=50" project:"less"`
 	// ProjectDocs configures the documents of the project in the prompt.
 	ProjectDocs ProjectDocs `json:"project_docs"`
@@ -96,16 +99,16 @@ type Config struct {
 	// prompt. "troubles": the historian has failed twice in a row. If the list is empty, neither is shown. A notice
 	// that magicctx does not work at all is always shown. User file only.
 	Notices []string `json:"notices" jsonschema:"default=busts,default=troubles,enum=busts,enum=troubles" project:"never"`
-	// Widget shows how full the window is, and what the newest bust did, above the prompt of Pi. User file only.
+	// Widget shows, above Pi's prompt, how full the window is and what the newest bust did. User file only.
 	Widget bool `json:"widget" jsonschema:"default=true" project:"never"`
-	// TemporalAwareness shows the model pauses of five minutes and more.
+	// TemporalAwareness tells the model about pauses of five minutes and more.
 	TemporalAwareness bool `json:"temporal_awareness" jsonschema:"default=true" project:"off"`
 	// KeepSubagents keeps the child sessions of hidden agents, for debugging.
 	KeepSubagents bool `json:"keep_subagents" jsonschema:"default=false" project:"off"`
 	// CavemanTextCompression shortens old text. It works only where ctx_reduce is off.
 	CavemanTextCompression CavemanTextCompression `json:"caveman_text_compression"`
-	// Embedding lets searches find messages by their meaning. The texts of the index are sent to the service. User file
-	// only.
+	// Embedding lets searches find messages by their meaning. It sends the texts of the index to an embedding service.
+	// User file only.
 	Embedding Embedding `json:"embedding" project:"never"`
 	// Memory configures the memories that last beyond a session.
 	Memory Memory `json:"memory"`
@@ -116,17 +119,17 @@ type Config struct {
 	// Dreamer is the hidden agent that tends the memories at night or on request (/ctx-dream). If this block is
 	// missing, the dreamer is disabled.
 	Dreamer Dreamer `json:"dreamer"`
-	// Sidekick is the hidden agent that searches earlier messages for /ctx-aug, and adds findings to your next message.
-	// If this block is missing, the sidekick is disabled.
+	// Sidekick is the hidden agent behind /ctx-aug. It searches earlier messages, and adds findings to your next
+	// message. If this block is missing, the sidekick is disabled.
 	Sidekick Sidekick `json:"sidekick"`
 	// Command defines additional commands by name. They override the built-in ones (OpenCode only).
 	Command map[string]Command `json:"command,omitempty" project:"trusted" effect:"none"`
 
 	// TransformTimeoutMS bounds the work before one request, in milliseconds.
 	TransformTimeoutMS int `json:"transform_timeout_ms" jsonschema:"default=5000,minimum=100,maximum=600000" project:"trusted"`
-	// ResyncTimeoutMS bounds the work before a request for which the shim sends the whole session, in milliseconds.
+	// ResyncTimeoutMS bounds the work before a request if the shim sends the whole session, in milliseconds.
 	ResyncTimeoutMS int `json:"resync_timeout_ms" jsonschema:"default=30000,minimum=100,maximum=600000" project:"trusted"`
-	// IdleExitMinutes is the time after which a host without clients ends. User file only.
+	// IdleExitMinutes is how long a host without clients waits before it ends. User file only.
 	IdleExitMinutes int `json:"idle_exit_minutes" jsonschema:"default=10,minimum=1,maximum=10080" project:"never"`
 }
 
@@ -139,21 +142,20 @@ type AutoDrop struct {
 	// SupersededWrites shortens the content of a write if the same file was
 	// read or written again later.
 	SupersededWrites bool `json:"superseded_writes" jsonschema:"default=true" project:"trusted"`
-	// OldErrors shortens the arguments of calls that failed. The error message
-	// stays.
+	// OldErrors shortens the arguments of failed calls. The error message stays.
 	OldErrors bool `json:"old_errors" jsonschema:"default=true" project:"trusted"`
-	// ErrorSteps is the number of later steps of the model after which an error
-	// is old.
+	// ErrorSteps is the number of model steps after a failed call before `old_errors` shortens the call.
 	ErrorSteps int `json:"error_steps" jsonschema:"default=4,minimum=1" project:"trusted"`
 	// TurnProtection is the number of newest steps of the model in which `duplicates`, `superseded_writes` and
 	// `old_errors` change nothing.
 	TurnProtection int `json:"turn_protection" jsonschema:"default=4,minimum=0" project:"trusted"`
-	// ProtectedTools are names of tools, or patterns (*, ?, {a,b}), whose calls the same three rules leave alone. Only
-	// the first 64 patterns are used. A pattern has at most 256 bytes and 32 alternatives.
+	// ProtectedTools are names of tools, or patterns (*, ?, {a,b}), whose calls `duplicates`, `superseded_writes` and
+	// `old_errors` leave alone. Only the first 64 patterns are used. A pattern has at most 256 bytes and 32
+	// alternatives.
 	ProtectedTools []string `json:"protected_tools" check:"pattern" jsonschema:"default=todowrite,default=todoread,default=task,default=skill,default=question,default=plan_*,default=ctx_*" project:"trusted"`
-	// ProtectedPaths are patterns (**, *, ?, {a,b}), with the same limits. The three rules leave calls for matching
-	// files alone. As long as the next prompt fits, so do the rules that drop tool output under pressure. A pattern is
-	// matched against the path that the tool got, and against the path relative to the project.
+	// ProtectedPaths are patterns (**, *, ?, {a,b}), with the same limits. The three rules never change calls for
+	// matching files. The rules that drop tool output under pressure spare these calls, too, as long as the next prompt
+	// fits. A pattern is matched against the path that the tool got, and against the path relative to the project.
 	ProtectedPaths []string `json:"protected_paths,omitempty" check:"pattern" project:"trusted"`
 }
 
@@ -188,7 +190,7 @@ type SystemPromptInjection struct {
 type SQLite struct {
 	// CacheSizeMB is the page cache of a connection, in MiB.
 	CacheSizeMB int `json:"cache_size_mb" jsonschema:"default=64,minimum=2,maximum=2048"`
-	// MmapSizeMB is the part of the file that is mapped into memory, in MiB.
+	// MmapSizeMB is how much of the database file is mapped into memory, in MiB.
 	MmapSizeMB int `json:"mmap_size_mb" jsonschema:"default=0,minimum=0,maximum=8192"`
 }
 
@@ -210,7 +212,7 @@ const (
 	SpendingGenerous Spending = "generous"
 )
 
-// Spendings are all values, from the cheapest to the most expensive.
+// Spendings lists all values, from the cheapest to the most expensive.
 var Spendings = []Spending{SpendingFrugal, SpendingBalanced, SpendingGenerous}
 
 // Embedding chooses how text becomes vectors.
@@ -253,19 +255,21 @@ type Memory struct {
 	// RetrievalCountPromotionThreshold has no effect. It is accepted because
 	// older files contain it.
 	RetrievalCountPromotionThreshold int `json:"retrieval_count_promotion_threshold" jsonschema:"default=3,minimum=1" project:"any" effect:"none"`
-	// AutoSearch tells the model facts from earlier messages that are about a new prompt or result.
+	// AutoSearch looks for earlier messages that are related to a new prompt or tool result, and shows their facts to
+	// the model.
 	AutoSearch AutoSearch `json:"auto_search"`
 	// GitCommitIndexing makes commit messages searchable.
 	GitCommitIndexing GitCommitIndexing `json:"git_commit_indexing"`
 }
 
-// AutoSearch tells the model facts from earlier messages that are about a new prompt or result.
+// AutoSearch looks for earlier messages that are related to a new prompt or tool result, and shows their facts to the
+// model.
 type AutoSearch struct {
-	// Enabled adds lines to the prompt, with facts from earlier messages.
+	// Enabled adds lines with facts from earlier messages to the prompt.
 	Enabled bool `json:"enabled" jsonschema:"default=true" project:"off"`
-	// ScoreThreshold is the lowest score of a fact, from 0 to 1.
+	// ScoreThreshold is the score that a fact needs to be shown, from 0 to 1.
 	ScoreThreshold float64 `json:"score_threshold" jsonschema:"default=0.6,minimum=0.3,maximum=0.95" project:"more"`
-	// MinPromptChars is the length of the shortest prompt that may get a fact, in UTF-16 units.
+	// MinPromptChars is the length that a prompt needs to get facts, in UTF-16 units.
 	MinPromptChars int `json:"min_prompt_chars" jsonschema:"default=20,minimum=5,maximum=500" project:"more"`
 }
 
@@ -275,7 +279,7 @@ type GitCommitIndexing struct {
 	Enabled bool `json:"enabled" jsonschema:"default=true" project:"off"`
 	// SinceDays limits the index to commits that are at most this many days old.
 	SinceDays int `json:"since_days" jsonschema:"default=3650,minimum=7,maximum=3650" project:"less"`
-	// MaxCommits limits the commits that the index reads at a time. The newest come first.
+	// MaxCommits limits how many commits the index reads at a time, newest first.
 	MaxCommits int `json:"max_commits" jsonschema:"default=20000,minimum=100,maximum=20000" project:"less"`
 }
 
@@ -346,7 +350,7 @@ type Budget struct {
 	Money float64 `json:"money" jsonschema:"default=50,minimum=0" project:"less"`
 	// Tokens bounds the tokens of all questions and answers together.
 	Tokens int `json:"tokens" jsonschema:"default=100000000,minimum=0" project:"less"`
-	// Historian bounds the historian. Its budget is separate, because without summaries a session forgets.
+	// Historian bounds the historian. It has its own budget, because a session without summaries forgets its past.
 	Historian HistorianBudget `json:"historian"`
 	// Others bounds all other agents together.
 	Others OthersBudget `json:"others"`
@@ -367,7 +371,7 @@ type HistorianBudget struct {
 
 // OthersBudget bounds the agents besides the historian in a project on one day.
 type OthersBudget struct {
-	// Percent is the day's budget, in percent of the same average cost as for the historian.
+	// Percent is the day's budget, in percent of the average cost that also determines the historian's budget.
 	Percent float64 `json:"percent" jsonschema:"default=5,minimum=0,maximum=100" project:"less"`
 	// AtLeast is the least budget, in $.
 	AtLeast float64 `json:"at_least" jsonschema:"default=0.2,minimum=0" project:"less"`
@@ -388,7 +392,7 @@ type Dreamer struct {
 	IdleMinutes int `json:"idle_minutes" jsonschema:"default=0,minimum=0,maximum=1440" project:"trusted"`
 	// MaxRuntimeMinutes bounds one night, in minutes.
 	MaxRuntimeMinutes int `json:"max_runtime_minutes" jsonschema:"default=120,minimum=10" project:"less"`
-	// Tasks are the tasks of a run. maintain-docs corrects ARCHITECTURE.md and STRUCTURE.md in a patch.
+	// Tasks are the tasks of a run. maintain-docs writes a patch that corrects ARCHITECTURE.md and STRUCTURE.md.
 	Tasks []string `json:"tasks" jsonschema:"default=consolidate,default=verify,default=archive-stale,default=improve,enum=consolidate,enum=verify,enum=archive-stale,enum=improve,enum=maintain-docs" project:"trusted"`
 	// TaskTimeoutMinutes bounds one task, in minutes.
 	TaskTimeoutMinutes int `json:"task_timeout_minutes" jsonschema:"default=20,minimum=5" project:"less"`
@@ -397,7 +401,7 @@ type Dreamer struct {
 	// UserMemories turns repeated observations about the user into memories that all projects see, even while the
 	// dreamer is disabled.
 	UserMemories UserMemories `json:"user_memories" project:"never"`
-	// PinKeyFiles shows outlines of often read files to the model, even while the dreamer is disabled.
+	// PinKeyFiles shows the model outlines of files that are often read, even while the dreamer is disabled.
 	PinKeyFiles PinKeyFiles `json:"pin_key_files"`
 }
 
@@ -405,7 +409,8 @@ type Dreamer struct {
 type UserMemories struct {
 	// Enabled is your consent: the historian may note what it observes about you. User file only.
 	Enabled bool `json:"enabled" jsonschema:"default=false"`
-	// PromotionThreshold is the number of sessions that must make the same observation before it becomes a memory.
+	// PromotionThreshold is the number of sessions in which the historian must make the same observation before it
+	// becomes a memory.
 	PromotionThreshold int `json:"promotion_threshold" jsonschema:"default=3,minimum=2,maximum=20"`
 }
 

@@ -169,8 +169,8 @@ type SessionStatus struct {
 	// ContextTokens is our current estimate of the model's prompt limit. 0
 	// means unknown.
 	ContextTokens int `json:"contextTokens"`
-	// LimitSource says where ContextTokens comes from, for example "catalogue". If a prompt showed the limit, LimitAt
-	// is the time of that prompt in Unix ms. Otherwise, LimitAt is 0.
+	// LimitSource says where ContextTokens comes from, for example "catalogue". If the host learned the limit from a
+	// prompt that was sent, LimitAt is the time of that prompt in Unix ms. Otherwise, LimitAt is 0.
 	LimitSource LimitSource `json:"limitSource,omitzero" jsonschema:"enum=catalogue,enum=usage,enum=overflow,enum=default,enum=config"`
 	LimitAt     int64       `json:"limitAt,omitzero"`
 	// Pressure is InputTokens / ContextTokens, or 0 if either is unknown.
@@ -320,7 +320,9 @@ type LastBust struct {
 	// example "getting full".
 	Cause string `json:"cause"`
 	Words string `json:"words"`
-	// Removed and Resent are 0 if the bust removed nothing, for example because the harness caused the bust.
+	// Removed is the size of the content that the bust removed. Resent is the size of the messages that the provider
+	// had to write to its cache again. Both are 0 if the bust removed nothing, for example because the harness caused
+	// the bust.
 	Removed int `json:"removed,omitzero"`
 	Resent  int `json:"resent,omitzero"`
 	// Cost is the extra price of writing Resent instead of reading it, in $. It is absent if the harness names no price
@@ -404,8 +406,8 @@ type BustPrice struct {
 	// Thinking is the number of tokens of thinking that the bust invalidates,
 	// if the model binds its thinking to everything before it.
 	Thinking int `json:"thinking,omitzero"`
-	// Cost is the price of the bust. Rent is the price of not having busted: the price of sending the removable content
-	// since the last bust, plus the price that is expected until the next lump. The unit of both is the price of
+	// Cost is the price of the bust. Rent is the price of not busting: the price of all requests since the last bust
+	// for sending the removable content, plus the price expected until the next lump. The unit of both is the price of
 	// reading one token from the cache.
 	Cost int `json:"cost,omitzero"`
 	Rent int `json:"rent,omitzero"`
@@ -478,9 +480,9 @@ type CauseCount struct {
 }
 
 // TokensBySource splits a session's prompt by its origin, in tokens. The host counts each part itself, and then scales
-// the parts of the messages so that they match the provider's count. Dropped is not scaled. A dropped unit is only in
-// Dropped, except that ToolInputs also includes the input of a call that stays on the wire as a skeleton. Messages that
-// the head covers are not included.
+// the parts of the messages so that they match the provider's count. Dropped is not scaled. A dropped unit counts only
+// as Dropped. But if its call stays on the wire as a skeleton, the input of the call also counts as ToolInputs.
+// Messages that the head covers are not included.
 type TokensBySource struct {
 	System int64 `json:"system"`
 	// Head is the size of the head's messages.

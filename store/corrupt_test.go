@@ -153,7 +153,7 @@ func TestSuspectWithoutDamageIsKept(t *testing.T) {
 }
 
 // A power cut can leave the end of the write-ahead log half written. SQLite ignores frames with a wrong checksum, so
-// this is no damage.
+// the host must not treat such a log as damage.
 func TestTornLogIsNoDamage(t *testing.T) {
 	dir := t.TempDir()
 	s := openIn(t, dir)
@@ -180,7 +180,7 @@ func TestTornLogIsNoDamage(t *testing.T) {
 	}
 }
 
-// Fixed bug: every damaged database that was moved aside stayed for ever.
+// Fixed bug: the host never deleted the damaged databases that it had moved aside. Now only the newest ones stay.
 func TestB10OnlyTheNewestDamagedDatabasesStay(t *testing.T) {
 	dir, path := filled(t)
 	for n := range 5 {

@@ -11,10 +11,10 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// Whatever was damaged, the user's next passes must be stored, either at once or after the host has opened the store
-// again because of ErrDamaged. Two bugs were fixed here. First, a changed application id disabled magicctx until the
-// user moved the file away. Second, if a unit key was damaged in the table but not in its index, or the other way
-// round, each pass failed with a UNIQUE error.
+// Whatever was damaged, the user's next passes must be stored. The first pass may fail with ErrDamaged; the host then
+// opens the store again. Two bugs were fixed here. First, a changed application id disabled magicctx until the user
+// moved the file away. Second, the table and its index could disagree about a damaged unit key, and then each pass
+// failed with a UNIQUE error.
 func TestEachDamagedDatabaseIsRepairedOrMovedAside(t *testing.T) {
 	closed := t.TempDir()
 	s := openIn(t, closed)

@@ -28,7 +28,7 @@ type Snapshot struct {
 // counter, which may be far too high.
 const maxExpectedUnits = 1 << 16
 
-// Load reads a session. If the session is not stored, found is false.
+// Load reads a session. If the session is not stored, `found` is false.
 func (s *Store) Load(ctx context.Context, key Key) (snap Snapshot, found bool, err error) {
 	hasNonsense := false
 	err = s.View(ctx, func(c *sqlite3.Conn) (err error) {
@@ -50,7 +50,8 @@ func (s *Store) Load(ctx context.Context, key Key) (snap Snapshot, found bool, e
 		}
 	}
 	if snap.Waiting, err = s.Waiting.of(key, snap.Units); err != nil {
-		// Without these units the session can be loaded, but may give their tags a second time.
+		// The session can be loaded without these units. But since they are unknown now, their tags may be given to
+		// other units.
 		s.Log.Error("units that waited for the database are lost", "session", key.Session, "error", err)
 	}
 	return snap, found, nil

@@ -143,8 +143,8 @@ func TestVerifyIsChecked(t *testing.T) {
 	}
 }
 
-// A memory may be archived only if four conditions hold: the memories do not all fit into a prompt, no session has
-// learned this memory again for two weeks, it is not a rule, and the user did not write it.
+// A memory may be archived only if four conditions hold: the project has more memories than fit into a prompt, no
+// session has learned this memory again for two weeks, it is not a rule, and the user did not write it.
 func TestArchiveStaleIsChecked(t *testing.T) {
 	const now = 100 * 24 * 3_600_000
 	old := int64(now - 14*24*time.Hour/time.Millisecond)
@@ -345,7 +345,7 @@ func TestQuestionIsBounded(t *testing.T) {
 	}
 }
 
-// If an answer has no change and does not say "<none/>", Run asks the next model.
+// If an answer neither contains a change nor says "<none/>", Run asks the next model.
 func TestLazyModelIsFollowedByAnother(t *testing.T) {
 	var models []string
 	r, err := taskOf(Consolidate).Run(t.Context(), asker(func(q ask.Request) (string, error) {

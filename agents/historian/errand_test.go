@@ -30,7 +30,7 @@ type errandLog struct {
 	saved []chronicle.Range
 }
 
-// Each chunk has one message for each ten tokens of the budget.
+// The fake chunks have one message for every ten tokens of the budget.
 func (l *errandLog) ports(a ask.Asker) historian.ErrandPorts {
 	return historian.ErrandPorts{
 		Ports: historian.Ports{Asker: a},
@@ -96,8 +96,8 @@ func TestErrandStopsWhereNoModelHelps(t *testing.T) {
 	}
 }
 
-// An errand must not try a chunk again if a smaller budget does not make the chunk shorter: the same chunk would fail
-// again.
+// If a run fails, an errand tries again with a smaller budget, and so with a shorter chunk. Here, the smaller budget
+// does not make the chunk shorter. So the errand must stop, because the same chunk would only fail again.
 func TestErrandAsksOnlyForShorterChunks(t *testing.T) {
 	var l errandLog
 	p := l.ports(onlyShort(4))
@@ -111,7 +111,8 @@ func TestErrandAsksOnlyForShorterChunks(t *testing.T) {
 	}
 }
 
-// Each run sees the compartments of the errand's earlier runs, and keeps its last compartment.
+// Each run of an errand sees the compartments that the errand's earlier runs have written. It also keeps its own last
+// compartment, which an ordinary run would leave to the next run.
 func TestErrandGivesEachChunkTheEarlierCompartments(t *testing.T) {
 	var prompts []string
 	asker := historiantest.AskerFunc(func(ctx context.Context, r ask.Request) (ask.Answer, error) {

@@ -30,8 +30,8 @@ func draftOf(unprocessed int, ranges ...chronicle.Range) Draft {
 }
 
 // The table contains the test vectors of a reference implementation. We differ from it in two ways. The reference
-// closes gaps of up to 15 messages between compartments even if those messages contain words. And if unprocessed_from
-// is after the chunk, it does not require that the compartments cover all messages.
+// closes gaps of up to 15 messages between compartments, even if those messages contain words. We do not. And if
+// unprocessed_from is after the chunk, only we require that the compartments cover all messages.
 func TestValidateVectors(t *testing.T) {
 	ten, forty := chunkOf(1, 10), chunkOf(1, 40)
 	for _, test := range []struct {

@@ -341,7 +341,7 @@ func (cmd *memoryRestoreCmd) Validate() error {
 	return checkRun(cmd.Undone)
 }
 
-// checkRun refuses a number that no run of the dreamer has.
+// checkRun refuses a number that cannot be the number of a run. The runs of the dreamer are numbered from 1.
 func checkRun(run *int) error {
 	if run == nil || *run > 0 {
 		return nil

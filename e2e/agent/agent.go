@@ -22,10 +22,10 @@ type Agent interface {
 	Abort(ctx context.Context, session string) error
 	// Command runs a command of the host, for example "ctx-wrapup 2".
 	Command(ctx context.Context, session, line string) error
-	// GoBack undoes the newest prompt that begins with text, and everything after that prompt.
+	// GoBack undoes the newest prompt that begins with `text`, and everything after that prompt.
 	GoBack(ctx context.Context, session, text string) error
 	Copy(ctx context.Context, session string) (id string, err error)
-	// CopyUntil creates a session with copies of all messages before the newest prompt that begins with text.
+	// CopyUntil creates a session with copies of all messages before the newest prompt that begins with `text`.
 	CopyUntil(ctx context.Context, session, text string) (id string, err error)
 	FailedCalls(ctx context.Context, session string) ([]string, error)
 }

@@ -34,8 +34,10 @@ func TestBlocksOfTheConversation(t *testing.T) {
 
 // After a system prompt of 1,000 tokens, each of six requests adds 50 tokens. After request 2, the model asks to drop
 // tag 1. The host does so only in request 6: a placeholder of 1 token replaces the 50 tokens. The provider must then
-// write the placeholder and the four cached blocks after it again, which is 1 + 4 x 50 tokens. In request 3, it would
-// have written only 1 + 50 tokens again, and the requests 3 to 5 would each have read 49 tokens less.
+// write the placeholder and the four cached blocks after it again, which is 1 + 4 x 50 tokens.
+//
+// A bust in request 3 would have been cheaper. The provider would have written only 1 + 50 tokens again, and each of
+// the requests 3 to 5 would have read 49 tokens less.
 func TestLookerFindsABetterBustTime(t *testing.T) {
 	const requests = 6
 	p := schema.Price{Fresh: 1e6, Write: 1e6, Read: 0.5e6}
@@ -66,8 +68,8 @@ func TestLookerFindsABetterBustTime(t *testing.T) {
 	}
 }
 
-// If the historian has summarised a turn, all its blocks may be removed, even the user's texts. The summary itself adds
-// tokens.
+// If the historian has summarised a turn, all blocks of the turn may be removed, even the user's texts. The summary
+// then takes their place on the wire. So the size of the summary appears as a piece with a negative size.
 func TestLookerKnowsSummaries(t *testing.T) {
 	var l looker
 	p := schema.Price{Fresh: 1, Write: 1, Read: 0.1}

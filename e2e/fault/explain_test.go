@@ -44,7 +44,7 @@ func (s *scene) explained(status string, findings ...string) {
 	asked.Go(func() { st = s.ask("status") })
 	found := s.findings()
 	asked.Wait()
-	// The status breaks its lines at the width of the screen.
+	// The output of status is wrapped at the width of the screen, so the test ignores line breaks.
 	if !strings.Contains(strings.Join(strings.Fields(st.out+st.err), " "), status) {
 		s.t.Errorf("status does not say %q:\n%s%s", status, st.out, st.err)
 	}
@@ -84,7 +84,7 @@ func (s *scene) findings() []doctor.Finding {
 	return report.Findings
 }
 
-// isWell fails if status or doctor reports a fault. They may report that a damaged database was moved.
+// isWell fails if status or doctor reports a fault. The report that a damaged database was moved aside is no fault.
 func (s *scene) isWell() {
 	s.t.Helper()
 	status, err := s.user.Status(s.ctx)

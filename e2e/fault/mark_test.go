@@ -12,9 +12,9 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// If a session continues without its host, the shim tells the user: at the end of a turn, it stores a message about
-// this in the session. The bug: if the user sent a prompt at that moment, OpenCode called the model once more, with an
-// array that ended with an answer. Each prompt must cause one request, and the session must get one message.
+// If a session continues without its host, the shim stores a message about this in the session at the end of a turn.
+// The bug: if the user sent a prompt at that moment, OpenCode called the model once more, with an array that ended in
+// an answer. Each prompt must cause exactly one request, and the session must get exactly one message.
 func TestMarkMeetsAPrompt(t *testing.T) {
 	const spread = 80 * time.Millisecond // the spread of the moments at which the second prompts come
 	s := newScene(t, schema.HarnessOpenCode)

@@ -106,8 +106,9 @@ function bind(world: World, said: Block[], { chain, rawChain, isGood }: Verdict)
 async function runCall(world: World, row: Row, part: Part, input: Record<string, unknown>, random: Random, isAborted: boolean): Promise<void> {
   const { session, plugin } = world
   const args = { ...input }
-  // Here, the provider itself runs the call. The answer must also have a text: in a fork, the host recognises an answer
-  // by its texts and other calls. If it had neither, the fork would lose the answer's thinking (-seed 710001).
+  // Here, the provider itself runs the call. This happens only in an answer that also has a text. In a fork, the host
+  // recognises an answer by its texts and by its other calls, so without a text the fork would lose the answer's
+  // thinking (-seed 710001).
   if (world.two && !isAborted && row.message.parts.some(({ type, text }) => type === "text" && text) && random.chance(0.02)) {
     Object.assign(part, { tool: "web_search", isExecuted: true, form: "json", state: { status: "completed", input: args, output: JSON.stringify([random.id(200)]) } })
     row.changed()

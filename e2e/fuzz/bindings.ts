@@ -3,8 +3,9 @@ import { before, shared, type Block, type Chain, type Turn } from "./provider.ts
 import { excerpt, outline } from "./rules.ts"
 
 /**
- * What a provider remembers about a thinking block: digest is the digest of the prompt before the block, and chain is
- * the request that the model answered with the block. A later request may contain the block only after the same prompt.
+ * What a provider remembers about a thinking block. `digest` is the digest of the prompt before the block. `chain` is
+ * the request that the model answered with the block. A later request may contain the block only if the prompt before
+ * the block is still the same.
  */
 export interface Bound {
   digest: bigint
@@ -37,7 +38,7 @@ export interface BoundRequest {
 
 /** Checks thinking as a provider with bound thinking does: each block against the prompt before it. */
 export class Bindings {
-  /** What each thinking block is bound to, by signature. All sessions of a world share the map. */
+  /** The binding of each thinking block, by the block's signature. All sessions of a world share the map. */
   private readonly bound: Map<string, Bound>
   private readonly lost = new Set<string>()
   private readonly report: (rule: string, detail: string) => void
@@ -48,18 +49,18 @@ export class Bindings {
   }
 
   /**
-   * Records that the host's database is gone. The host no longer knows what its thinking was bound to, so it may leave
-   * out all of it.
+   * Records that the host's database is gone. The host no longer knows to which prompts the earlier thinking was bound,
+   * so it may leave out all of this thinking.
    */
   databaseLost(): void {
     for (const bound of this.bound.values()) bound.isKnown = false
   }
 
   /**
-   * Takes over the lost thinking of the original, because the fork does not have to send it either. Otherwise, a
-   * correct request could be reported. For example, the original switches to another agent, which loses the thinking,
-   * and switches back. In a fork, the prompt before this thinking is the right one again, but the thinking is gone for
-   * good (-seed 100167).
+   * Thinking that the original has lost does not have to come back in a fork. So the fork takes over the original's
+   * list of lost thinking. Otherwise, a correct request could be reported. For example, the original switches to
+   * another agent, which loses the thinking, and switches back. In the fork, the prompt before this thinking is the
+   * right one again, but the thinking is gone for good (-seed 100167).
    */
   inherit(original: Bindings): void {
     for (const signature of original.lost) this.lost.add(signature)
@@ -81,8 +82,8 @@ export class Bindings {
       sent.add(block.signature)
       const bound = this.bound.get(block.signature)
       if (!bound || bound.digest === before(chain, i)) return
-      // OpenCode itself may invalidate thinking, for example by moving a reminder to another message. If the host did
-      // not work on this request, this is not the shim's mistake.
+      // OpenCode itself may invalidate thinking, for example by moving a reminder to another message. Without an answer
+      // of the host, the shim cannot know this. So such thinking is not reported as the shim's mistake.
       const inRaw = rawChain.blocks.findIndex(({ block: { signature } }) => signature === block.signature)
       if (isGood || (inRaw >= 0 && bound.rawDigest === before(rawChain, inRaw))) invalid.push(block)
     })
@@ -100,11 +101,13 @@ export class Bindings {
     // But if only the newest answer had thinking, the wire still continues the last request, so the pass is not a bust,
     // and the lost thinking must not be reported.
     const isNewPreamble = passes.some(({ cause }) => cause === "preamble-changed" || cause === "model-changed")
-    // A fork's first pass may drop content under pressure, and this invalidates thinking. The journal does not call
-    // this pass a bust, because the fork has sent nothing before (-seed 200461).
+    // A fork's first pass may drop content under pressure, and so invalidate thinking. The journal does not call this
+    // pass a bust, because the fork has sent nothing before. So the lost thinking must not be reported here (-seed
+    // 200461).
     const isFirstOfFork = !hasGood && isCopy && passes.some(({ verdict }) => verdict !== "steady")
-    // After the loss of the database, the shim may repeat an old system prompt in the first request. The answer is
-    // bound to that prompt, but the new host does not know it (-seed 3001).
+    // After the loss of the database, the shim may repeat an old system prompt in the first request. The model's answer
+    // is bound to that prompt. But the new host does not know the prompt, so it may drop the answer's thinking (-seed
+    // 3001).
     const isAfterLoss = hasLostDatabase && passes.some(({ pass }) => pass <= 2)
     for (const { blocks } of raw) {
       for (const [i, block] of blocks.entries()) {
@@ -123,13 +126,13 @@ export class Bindings {
  * True if the host has not answered, and the shim cannot know by itself that thinking is invalid. There are three
  * cases:
  *
- * A newly loaded shim has no patches, so it sends OpenCode's own array. But the thinking in this array is bound to the
- * patched prompts that were sent before. The first request of a fork has the same problem (-seed 5000005).
+ * 1. A newly loaded shim has no patches, so it sends OpenCode's own array. But the thinking in this array is bound to
+ * the patched prompts that were sent before. The first request of a fork has the same problem (-seed 5000005).
  *
- * The user may return to a branch of the session. When the branch was left, the host made the shim forget the patches
- * of its messages, so the shim has none now (-seed 740017).
+ * 2. The user may return to a branch of the session. When the user left the branch, the host told the shim to forget
+ * the patches of its messages, so the shim now has none (-seed 740017).
  *
- * In a fork, perhaps only the original has sent the messages that come back (-seed 3400002 in Pi).
+ * 3. In a fork, messages may come back that only the original has ever sent (-seed 3400002 in Pi).
  */
 function mayNotKnow({ chain, outcome, isReloaded, isCopy, hasGood, wasSent, isInLast }: BoundRequest): boolean {
   const comesBack = outcome !== "applied" && chain.blocks.some(({ block }) => wasSent(block.message) && !isInLast(block.message))

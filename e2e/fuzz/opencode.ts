@@ -59,7 +59,10 @@ export interface Message {
   parts: Part[]
 }
 
-/** A stored message. It is stored as bytes and decoded anew for each pass, as in OpenCode, so no pass can change it. */
+/**
+ * A stored message. As in OpenCode, it is stored as bytes and decoded again for each pass, so a pass cannot change the
+ * stored message.
+ */
 export class Row {
   private bytes: string | undefined
   readonly message: Message
@@ -222,7 +225,7 @@ export class Plugin {
 
   /** Sends an event to the plugin. Like OpenCode, it does not wait for the plugin. */
   tell(type: string, properties: Record<string, unknown>): void {
-    // The event is a copy, so later changes cannot change it.
+    // The plugin gets a copy, so that it does not see later changes of the properties.
     const event = JSON.parse(JSON.stringify({ id: this.ids.next("evt"), type, properties }))
     void this.hooks!.event!({ event })
   }

@@ -3,8 +3,8 @@ export class Random {
   private state: number
 
   /**
-   * of(seed, "step", 7) and of(seed, "step", 8) are independent. So if step 7 uses one more random number, step 8 does
-   * not change.
+   * Returns a source of random numbers that depends only on the names. For example, of(seed, "step", 7) and of(seed,
+   * "step", 8) are independent. So if step 7 uses one more random number, step 8 does not change.
    */
   static of(...names: (string | number)[]): Random {
     let hash = 0x811c9dc5
@@ -78,7 +78,10 @@ export function prose(random: Random, characters: number): string {
   return `Item ${random.id(6)}: ${slice}`
 }
 
-/** Starts of texts that look like tags, for example sections of laws. */
+/**
+ * Texts that begin with or contain something like a tag of the host, for example sections of laws. The host must not
+ * take them for its own tags.
+ */
 const sections = [
   "§823 BGB: wann haftet jemand?",
   "§433 Kaufvertrag",

@@ -30,15 +30,15 @@ type Case struct {
 	// Harness is "pi", "opencode2", or empty for OpenCode 1.
 	Harness string
 	Binds   bool
-	// If Marked is set, the request must have a breakpoint at this text of the wire.
+	// If Marked is set, the request must have a cache breakpoint at this text of the wire.
 	Marked string
 
 	// Body is a captured request, and Converter is the package that produced it.
 	Body      json.Value
 	Converter string
 
-	// If Bodies is set, the judge converts Wire as the harness does. The result must equal one of Bodies, which are
-	// captured requests of Converter.
+	// Bodies, if set, lists requests that the harness really sent through Converter. The judge converts Wire itself,
+	// and the result must equal one of them. This shows that the judge converts as the harness does.
 	Bodies []json.Value
 }
 
@@ -57,7 +57,7 @@ func (v Violation) String() string {
 }
 
 type Report struct {
-	// Judged counts the cases by profile, and captured requests by converter.
+	// Judged counts the judged cases of each profile, and the captured requests of each converter.
 	Judged     map[string]int
 	Violations []Violation
 }

@@ -155,7 +155,7 @@ func (c *Client) Unrevert(ctx context.Context, session string) error {
 	return c.Call(ctx, http.MethodPost, "/session/"+session+"/unrevert", object{}, nil)
 }
 
-// Fork copies all messages before the given message, with new ids. If message is empty, it copies all messages.
+// Fork copies all messages before the given message, with new ids. If `message` is empty, it copies all messages.
 func (c *Client) Fork(ctx context.Context, session, message string) (Session, error) {
 	body := object{}
 	if message != "" {
@@ -175,7 +175,7 @@ func (c *Client) Messages(ctx context.Context, session string) ([]Message, error
 	return out, c.Call(ctx, http.MethodGet, "/session/"+session+"/message", nil, &out)
 }
 
-// Call sends a request with `body` to OpenCode's API. If out is not nil, Call decodes the answer into out.
+// Call sends a request with `body` to OpenCode's API. If `out` is not nil, Call decodes the answer into it.
 func (c *Client) Call(ctx context.Context, method, route string, body, out any) error {
 	res, err := c.do(ctx, method, route, body)
 	if err != nil {

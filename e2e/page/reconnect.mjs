@@ -1,5 +1,6 @@
-// Watches how the dashboard loses its connection and reconnects. After each expected change, the script prints a line
-// and waits for a line on stdin.
+// Checks how the dashboard reconnects after it has lost its connection. After each expected change, the script prints a
+// line. The test then breaks the connection, restores it, or leads it to a restarted dashboard, and answers with a line
+// on stdin. NEXT is the address of the restarted dashboard. The screenshots go to the directory SCREENS.
 //
 //   node reconnect.mjs CHROMIUM URL NEXT SCREENS
 import { join } from "node:path"

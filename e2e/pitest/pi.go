@@ -43,7 +43,7 @@ type Options struct {
 	Env          []string
 }
 
-// A cold start takes 1-4 s on a loaded 2-core machine.
+// A cold start takes 1-4 s on a loaded 2-core machine, so startTimeout leaves much room.
 const startTimeout = 90 * time.Second
 
 // The process must end within stopTimeout after its input has ended.

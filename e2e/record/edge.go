@@ -84,7 +84,7 @@ func playEdge(ctx context.Context, r *recording) error {
 	return d.finish()
 }
 
-// Each scene leaves the session so that any other scene can follow.
+// Each scene leaves the session in a state in which any other scene can follow.
 
 func (d *director) work() {
 	d.turn("Read some of the project.", append(d.reads(12), mockllm.Say("I have read some."))...)

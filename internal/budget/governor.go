@@ -24,8 +24,8 @@ import (
 // A Governor's methods are safe for concurrent use.
 type Governor struct {
 	Options
-	// mu guards stops. For each work (by Work.String) that a budget has refused today, stops holds the refusal. stops
-	// is nil until the refusals were read from the store.
+	// mu guards stops. stops maps each work (as Work.String) that a budget has refused today to this refusal. It is nil
+	// until the refusals have been read from the store.
 	mu    sync.Mutex
 	stops map[string]schema.BudgetStop
 }

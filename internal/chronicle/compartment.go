@@ -18,12 +18,13 @@ type Compartment struct {
 	// Tiers holds the summary in four lengths, the longest first. If tier 2 or 3 is empty, the tier before it is
 	// used instead. If tier 4 is empty, the title is used.
 	Tiers [4]string `json:"tiers"`
-	// Importance says how long the details are worth keeping, from 1 to 100.
+	// Importance says from 1 to 100 how long the details are worth keeping.
 	Importance int `json:"importance"`
 	// Episode names the kinds of work, for example "bug,release". The head does not show it.
 	Episode string `json:"episode,omitzero"`
-	// Missing names the anchors that occur in the messages, but in no tier, for example "src/a.go · E1234".
-	// Fidelity is the share of the anchors that a tier contains, from 0 to 1.
+	// Missing names the anchors that occur in the messages, but neither in the title nor in any tier, for example
+	// "src/a.go · E1234". Fidelity is the share of the anchors that the summary still contains, from 0 to 1. Important
+	// kinds of anchors weigh more.
 	Missing  string  `json:"missing,omitzero"`
 	Fidelity float64 `json:"fidelity"`
 	// Rules are the lasting rules that the user has typed in the messages, for example "Always answer in French".

@@ -131,7 +131,8 @@ func (r *Registry) KeptWarm(harness string) time.Duration {
 	return longest
 }
 
-// WithOpen returns the clients of a harness that have opened a directory. If preferred is among them, it comes first.
+// WithOpen returns the clients of a harness that have opened a directory. If `preferred` is one of them, it comes
+// first.
 func (r *Registry) WithOpen(harness schema.Harness, path string, preferred Client) []Client {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -2,8 +2,8 @@ package config
 
 import "os"
 
-// Candidates returns the files that Load looks for, of the user and of the project. In each of the two lists, Load
-// reads only the first file that exists.
+// Candidates returns the paths at which Load looks for the user's file, and those for the project's file. Of each list,
+// Load reads only the first file that exists.
 func Candidates(o Options) (user, project []string) {
 	if o.Env == nil {
 		o.Env = os.Getenv

@@ -31,13 +31,15 @@ func RuneColumns(r rune) int {
 	return 1
 }
 
-// Left cuts s to n columns, or adds spaces at its end.
+// Left returns s with a width of exactly n columns. It cuts the end of a longer s, and adds spaces at the end of a
+// shorter one.
 func Left(s string, n int) string {
 	s = Cut(s, n)
 	return s + strings.Repeat(" ", max(0, n-Columns(s)))
 }
 
-// Right cuts s to n columns, or adds spaces at its beginning.
+// Right returns s with a width of exactly n columns. It cuts the end of a longer s, and adds spaces at the beginning of
+// a shorter one.
 func Right(s string, n int) string {
 	s = Cut(s, n)
 	return strings.Repeat(" ", max(0, n-Columns(s))) + s
@@ -60,7 +62,8 @@ func Cut(s string, n int) string {
 	return s
 }
 
-// CutStart is like Cut, but it removes the start of s. The end of a path says more than its start.
+// CutStart is like Cut, but it removes the start of s. It is for paths, because the end of a path says more than its
+// start.
 func CutStart(s string, n int) string {
 	if Columns(s) <= n {
 		return s

@@ -105,8 +105,8 @@ func Percent(share float64) string { return fmt.Sprintf("%.0f%%", 100*share) }
 // FinePercent formats a share with one decimal, for example "93.4%". It is for shares that differ only a little.
 func FinePercent(share float64) string { return fmt.Sprintf("%.1f%%", 100*share) }
 
-// Progress says how far a run has come, for example "messages 1-23, up to 12 done". done is the newest message
-// with a result, or 0.
+// Progress says how far a run has come, for example "messages 1-23, up to 12 done". `done` is the newest message with a
+// result, or 0.
 func Progress(first, last, done int) string {
 	text := fmt.Sprintf("messages %d-%d", first, last)
 	if done < first {
@@ -118,7 +118,7 @@ func Progress(first, last, done int) string {
 // Count formats a number with its noun, for example "1 session" and "2 summaries".
 func Count(n int, noun string) string { return strconv.Itoa(n) + " " + Plural(n, noun) }
 
-// InARow returns, for example, "once, 5m ago" or "3 times in a row, last 5m ago". when may be empty.
+// InARow returns a text such as "once, 5m ago" or "3 times in a row, last 5m ago". `when` may be empty.
 func InARow(n int, when string) string {
 	text, last := Count(n, "time")+" in a row", ", last "
 	if n == 1 {

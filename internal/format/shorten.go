@@ -2,7 +2,7 @@ package format
 
 import "unicode/utf8"
 
-// Shorten cuts text to at most limit bytes, between two characters, and marks the cut.
+// Shorten cuts `text` to at most `limit` bytes, between two characters, and marks the cut.
 func Shorten(text string, limit int) string {
 	if len(text) <= limit {
 		return text

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Age has at most six cells, for example "12s", "5m", "3h12m" and "2d".
+// Age formats a duration in at most six columns, for example "12s", "5m",
+// "3h12m" and "2d".
 func Age(d time.Duration) string {
 	d = max(d, 0)
 	switch minutes, hours := int(d.Minutes()), int(d.Hours()); {

@@ -77,8 +77,8 @@ func TestBugA5FlushIsSpentByItsPass(t *testing.T) {
 	}
 }
 
-// A10: the first request after a long pause ends the pause. If a restarted host did not know of this request, it would
-// treat the session as idle and bust again.
+// A10: the first request after a long pause ends the pause. The host must still know of this request after a restart.
+// Otherwise, it would treat the session as idle and bust again.
 func TestBugA10RestartDoesNotMakeTheSessionIdleAgain(t *testing.T) {
 	h := turn(t)
 	h.clock.Advance(8 * time.Hour)
@@ -154,8 +154,9 @@ func TestBugA13HashIsText(t *testing.T) {
 	}
 }
 
-// A14, A15: if a tag is already in the database, only one pass may fail. The next pass must reload the state and work
-// again. Otherwise, all passes would fail, and dropped content would come back until the host restarts.
+// A14, A15: a pass may give a new unit a tag that is already in the database. Only this pass may fail. The next pass
+// must reload the state and work again. Otherwise, all passes would fail, and dropped content would come back until the
+// host restarts.
 func TestBugA14TakenTagCostsOnePass(t *testing.T) {
 	h := turn(t)
 	h.drop("call-1", "2")
@@ -187,8 +188,8 @@ func TestBugA14TakenTagCostsOnePass(t *testing.T) {
 	}
 }
 
-// A22: a nudge must not change content of an earlier request. So it is added to new content, and repeated in later
-// wires.
+// A22: a reminder must not change content that an earlier request already contained. So the host adds it to new
+// content, and repeats it there in all later wires.
 func TestBugA22ReminderBustsNothing(t *testing.T) {
 	bothHarnesses(t, func(t *testing.T, kind schema.Harness) {
 		h := newHarnessOf(t, kind)
@@ -313,8 +314,8 @@ func TestBugA38LimitBelongsToItsModel(t *testing.T) {
 	}
 }
 
-// B19: a reminder is about output that the model can drop. After a bust has removed that output, the level of the old
-// reminder must not suppress the next reminder.
+// B19: a reminder is about output that the model can drop. After a bust has removed this output, the host must remind
+// the model of new output, even if the old reminder already had the same level.
 func TestBugB19ReminderConcernsThePresentPile(t *testing.T) {
 	h := reading(t, 40_000)
 	if h.nudge() == (store.NudgeRow{}) {
@@ -334,7 +335,8 @@ func TestBugB19ReminderConcernsThePresentPile(t *testing.T) {
 	}
 }
 
-// B20: while the limit is unknown, the host must not use up a reminder that it gives only once.
+// B20: the host gives some reminders only once. It must not use one up while the model's limit is unknown, because it
+// can then only guess whether the reminder is needed.
 func TestBugB20MessageIsNotSpentOnAGuess(t *testing.T) {
 	h := newHarness(t)
 	h.limits = schema.ModelLimits{}
@@ -352,7 +354,8 @@ func TestBugB20MessageIsNotSpentOnAGuess(t *testing.T) {
 	}
 }
 
-// B23: the size of a broken PNG must not be below zero.
+// B23: the header of a broken PNG may claim a size of billions of pixels. The host's estimate for the image must not
+// overflow to a negative number.
 func TestBugB23BrokenImageHasASize(t *testing.T) {
 	png := "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\xff\xff\xff\xff\xff\xff\xff\xff\x08\x06\x00\x00\x00"
 	h := newHarness(t)
@@ -374,7 +377,7 @@ func (a *asker) ModelLimits(ctx context.Context, p schema.ModelLimitsParams) (sc
 	return a.harness.ModelLimits(ctx, p)
 }
 
-// B24: a steady pass asks no other process for facts that do not change.
+// B24: during a steady pass, the host must not ask other processes for facts that do not change.
 func TestBugB24SteadyPassAsksNothing(t *testing.T) {
 	h := turn(t)
 	a := &asker{harness: h}
@@ -402,7 +405,7 @@ func TestBugB24SteadyPassAsksNothing(t *testing.T) {
 	}
 }
 
-// C20: the drops, edits and sources of a removed message must not stay for ever.
+// C20: if a message is removed from the session, its drops, edits and sources must not stay in the database for ever.
 func TestDefectC20RemovedMessageLeavesNothing(t *testing.T) {
 	h := turn(t)
 	h.drop("call-1", "2")

@@ -65,7 +65,8 @@ func newHarnessOf(t testing.TB, kind schema.Harness) *harness {
 	codec, _ := transcript.CodecOf(string(kind))
 	h := &harness{
 		t: t, kind: kind, codec: codec, dir: t.TempDir(), project: "/p", clock: clock.NewManual(1_700_000_000_000), config: config.Default(), patches: map[string]schema.Patch{}, ctx: context.Background(),
-		// If reading costs as much as writing, every bust pays off.
+		// With these prices, reading a token from the cache costs as much as writing it. So every bust pays off, and a
+		// test does not have to wait until a bust is worth its price.
 		limits: schema.ModelLimits{ContextTokens: 100_000, NPM: "@ai-sdk/anthropic", Price: schema.Price{Fresh: 1, Write: 1, Read: 1}},
 	}
 	h.config.ProtectedTags = 1

@@ -32,8 +32,8 @@ func returns(t *testing.T, what string, action func()) {
 	}
 }
 
-// A repository's configuration contains a pattern that can match in 2^60 ways, and the rules match it against every
-// tool and path. The pass must end in time anyway.
+// A stranger's repository may configure a pattern that can match in 2^60 ways, and the rules match it against every
+// tool and path. The pass must still end in time.
 func TestHostileClonePatternsEndThePass(t *testing.T) {
 	hostile := []string{strings.Repeat("{,}", 60) + "x", "**/" + strings.Repeat("*a", 120) + "b", strings.Repeat("{a,", 80) + strings.Repeat("}", 80)}
 	h := newHarness(t)

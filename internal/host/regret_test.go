@@ -48,7 +48,7 @@ func (h *harness) removals() []schema.Removal {
 	return h.status().Sessions[0].Removals
 }
 
-// If the model soon reads a dropped result again, the host counts one wrong removal.
+// If the model soon reads a dropped result again, the host counts the drop as regret, under its rule and cause.
 func TestRegretIsCountedByRuleAndCause(t *testing.T) {
 	bothHarnesses(t, func(t *testing.T, kind schema.Harness) {
 		h := newHarnessOf(t, kind)
@@ -90,7 +90,8 @@ func TestLateReadingIsNoRegret(t *testing.T) {
 	}
 }
 
-// A summary also removes messages, so an expansion with ctx_expand is regret.
+// A summary removes messages from the prompt, too. So if the model soon reads such a message again with ctx_expand,
+// this is regret.
 func TestExpansionOfASummaryIsRegret(t *testing.T) {
 	h := answering(t, good)
 	h.talkLong()

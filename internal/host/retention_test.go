@@ -12,7 +12,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/retention"
 )
 
-// The host also forgets expired sessions in memory. If a deleted session is used again, it starts as a new one.
+// The host deletes an expired session from the database and from its own memory. If the session is used again, it
+// starts as a new one.
 func TestB10HostForgetsExpiredSessions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // in a bubble, the pauses of a tidy take no time
 		h := turn(t)

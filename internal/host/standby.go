@@ -16,7 +16,8 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// allCalls is the number of tokens in Standby.gate. It is larger than the number of calls that can run at once.
+// allCalls is the number of tokens in Standby.gate. It is larger than the number of calls that can run at once, so a
+// call never has to wait for another call.
 const allCalls = 1 << 30
 
 // closeTimeout is how long Close waits for calls that are still running. It is short, because the server has already
@@ -41,8 +42,8 @@ type Standby struct {
 	opening chan struct{}
 
 	// gate guards host, reason and followed. Each call of the host takes one token, and opening or closing the store
-	// takes all tokens. gate is a semaphore and not a mutex: a call may hang forever, so whoever waits for it must be
-	// able to give up when a context ends.
+	// takes all tokens. gate is a semaphore and not a mutex, because a call may hang forever: somebody who waits for
+	// the gate must be able to give up when a context ends.
 	gate   *semaphore.Weighted
 	host   *Host  // nil while there is no store
 	reason string // why there is no store
@@ -139,8 +140,8 @@ func (s *Standby) tryOpen(ctx context.Context) {
 		if s.host.guard.Trouble() == "" { // another call has already opened the store again
 			return
 		}
-		// The host works only after its store is closed and opened again: opening replaces a damaged database, and
-		// notices that a full disk has space again.
+		// After a failure, the host can work again only after its store was closed and opened: opening replaces a
+		// damaged database, and notices that a full disk has space again.
 		s.closeStore()
 	}
 	h, err := s.open(ctx)
@@ -242,7 +243,8 @@ func (s *Standby) closeStore() {
 	s.host = nil
 }
 
-// Current returns the host. Its store stays open until the caller calls release. If there is no store, err says why.
+// Current returns the host. Its store stays open until the caller calls `release`. If there is no store, `err` says
+// why.
 func (s *Standby) Current(ctx context.Context) (h *Host, release func(), err error) {
 	if err := s.gate.Acquire(ctx, 1); err != nil {
 		return nil, nil, waited(err)

@@ -158,7 +158,7 @@ func (r *record) recordLoader(p *Plan, earlier *record) {
 	}
 }
 
-// earlier is the record of the previous installation, or an empty one.
+// `earlier` is the record of the previous installation, or an empty one.
 func (p *Plan) recordInstallation(edited configuration, spec string, earlier *record) (err error) {
 	place := p.place()
 	p.backup = p.Before

@@ -21,8 +21,8 @@ func (h *home) problems() []ShimProblem {
 	return found
 }
 
-// Doctor reports a shim of another version than the running program, and a shim that starts another program, or one that
-// is gone, or whose file with the program's name is unreadable. Installing again repairs each of these.
+// Doctor reports a shim if it has another version than the running program, if it starts another program, if that
+// program is gone, or if the file that names the program is unreadable. Installing again repairs each of these.
 func TestInstallingAgainRepairsTheShim(t *testing.T) {
 	h := newHome(t)
 	h.Plugin, h.Shim = "", h.carried()
@@ -176,7 +176,7 @@ func TestTerminalLoaderOfAnOlderInstallation(t *testing.T) {
 	}
 }
 
-// If the user's own configuration already loads a plugin, the project's loader must load no second one.
+// If the user's own configuration already loads the plugin, the loader in the project must not load it a second time.
 func TestLoaderOfAProjectLeadsToThePlugin(t *testing.T) {
 	for _, harness := range Harnesses {
 		t.Run(harness.Name, func(t *testing.T) {
@@ -247,7 +247,8 @@ func TestUninstallKeepsFilesThatOthersUse(t *testing.T) {
 	}
 }
 
-// A directory in the project may be a link, and installing the loader would then write outside of the project.
+// A repository may contain a link in place of the directory for the loader. If the installation followed the link, it
+// would write outside of the project. So it must fail.
 func TestHostileCloneLoaderFollowsNoLink(t *testing.T) {
 	h := newHome(t)
 	h.Project = filepath.Join(h.root, "p")
@@ -287,8 +288,8 @@ func TestProgramInACacheIsCopied(t *testing.T) {
 	}
 }
 
-// The program is larger than any configuration file may be. The installation must still find out whether the copy is up
-// to date.
+// The program is larger than maxFileBytes, the limit for reading a configuration file. The installation must still
+// notice whether the installed copy of the program is up to date.
 func TestCopyOfALargeProgramIsKnownAgain(t *testing.T) {
 	h := newHome(t)
 	h.Plugin = ""
@@ -305,7 +306,8 @@ func TestCopyOfALargeProgramIsKnownAgain(t *testing.T) {
 	}
 }
 
-// If the user starts the program through a link, the link is recorded, because it stays valid after an update.
+// If the user starts the program through a link, the installation records the link instead of the program's path,
+// because the link stays valid after an update.
 func TestLinkToTheProgramIsRecorded(t *testing.T) {
 	h := newHome(t)
 	program, link := filepath.Join(h.root, "Cellar", "1", "magicctx-host"), filepath.Join(h.root, "bin", "magicctx-host")
@@ -325,8 +327,8 @@ func TestLinkToTheProgramIsRecorded(t *testing.T) {
 	}
 }
 
-// OpenCode 2 cannot load a plugin from a single file. If an earlier release has added a file to the configuration, a
-// new installation replaces this entry with a directory. The removal restores the original bytes.
+// OpenCode 2 can load a plugin only from a directory. If an earlier release has added a single file to the
+// configuration, a new installation replaces this entry with a directory. Uninstalling restores the original bytes.
 func TestFileBecomesADirectory(t *testing.T) {
 	h := newHome(t)
 	file := filepath.Join(h.dir, "opencode.json")

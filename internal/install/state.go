@@ -26,8 +26,8 @@ type Plugin struct {
 	Loader string
 }
 
-// Problem reports that one version of the harness does not load the plugin from its entry, or loads it twice. remedy is
-// empty if running the installation again solves the problem.
+// Problem reports that one version of the harness does not load the plugin from its entry, or loads it twice. `remedy`
+// is empty if running the installation again solves the problem.
 func (f Plugin) Problem(h *Harness) (problem, remedy string) {
 	switch {
 	case !h.loadsDirectories || f.Spec == "":
@@ -43,9 +43,10 @@ func (f Plugin) Problem(h *Harness) (problem, remedy string) {
 	return "", ""
 }
 
-// ForeignPlugin compares the file that the harness runs, which is the plugin or a project's loader, with our file in s.
-// If their contents differ, it returns the path of the harness's file: it may belong to another version, or the author
-// of a repository may have written it. If they are equal, or if the harness runs an npm package, the result is "".
+// ForeignPlugin compares the file that the harness runs, which is the plugin or a project's loader, with the file that
+// the shim `s` would install. If their contents differ, it returns the path of the harness's file: it may belong to
+// another version, or the author of a repository may have written it. If they are equal, or if the harness runs an npm
+// package, the result is "".
 func ForeignPlugin(ctx context.Context, p Place, s Shim) (file string, err error) {
 	plugin, err := FindPlugin(ctx, p)
 	if err != nil || plugin == nil {
@@ -71,7 +72,7 @@ func ForeignPlugin(ctx context.Context, p Place, s Shim) (file string, err error
 	return ours.path, nil
 }
 
-// FindPlugin returns the entry that loads the shim, or nil. The user may have written the entry.
+// FindPlugin returns the entry that loads the shim, or nil. An installation or the user may have written the entry.
 func FindPlugin(ctx context.Context, p Place) (*Plugin, error) {
 	var found *Plugin
 	again := "" // the position of an entry of ours in a list that an installation does not edit

@@ -6,8 +6,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// An Array is a JSON array whose elements stay raw and share the document's memory. A []Value would copy an array of
-// messages twice, as a whole and in parts. A stream reuses its buffer, so no Array may be read from it.
+// An Array is a JSON array. Its elements stay raw, and are slices of the document's bytes. Decoding an array of
+// messages into a []Value would copy the bytes twice: once as a whole, and once for each element. Never decode an Array
+// from a stream. A stream reuses its buffer, and would overwrite the elements.
 type Array []Value
 
 // UnmarshalJSONFrom implements jsonv2.UnmarshalerFrom.

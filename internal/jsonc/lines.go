@@ -16,8 +16,8 @@ type Line struct {
 // deepest bounds a path's length. No program reads longer paths, and a hostile file's paths would need much memory.
 const deepest = 16
 
-// Lines returns the line of each key and list element in data, in the order of the file. tree is the result of Parse
-// for data. Lines leaves out elements that are nested deeper than 16 levels.
+// Lines returns the line of each key and list element in `data`, in the order of the file. `tree` is the result of
+// Parse for `data`. Lines leaves out elements that are nested deeper than 16 levels.
 func Lines(data []byte, tree hujson.Value) []Line {
 	w := lineWalker{data: data, line: 1}
 	w.walk(nil, tree)

@@ -105,8 +105,8 @@ func (k *Keeper) Why() string {
 type markerTask struct {
 	// `to` is the message after which the task sets the marker. If `to` is zero, the task removes the marker.
 	to chronicle.Place
-	// `done` is the text of the pending marker that the task clears. This marker is done because the task sets it, or
-	// because nobody needs it.
+	// `done` is the text of the pending marker that the task clears, either because the task sets this marker, or
+	// because the marker is no longer needed.
 	done string
 	// isPointless means that the task clears the pending marker, and does not change the applied one.
 	isPointless bool
@@ -189,8 +189,8 @@ func (now markerMoment) hasEnd(p pendingMarker) bool {
 
 var isMarking = session.NewLastingSlot[bool]()
 
-// If the session's marker must change, consider changes it in the background. The harness's next array then begins
-// at another message. Nothing is lost, because the head covers all messages before this one.
+// If the session's marker must change, consider changes it in the background. From then on, the harness's array begins
+// at another message. No content is lost, because the head covers all messages before that message.
 func (k *Keeper) consider(ps *pass.Pass) {
 	s := ps.Session
 	if k.markersOf(s.Key) == nil || *isMarking.Of(s) || ps.Decision.Cause == pipeline.CauseBusy {
@@ -281,9 +281,9 @@ func (k *Keeper) Remove(ctx context.Context, key store.Key) error {
 	return k.change(ctx, key, markerTask{})
 }
 
-// CheckAll compares the recorded markers with the harness's store when the harness starts. It removes markers with
-// missing rows, and markers that a crash left without a record. If markers are switched on, the next bust sets them
-// again. If they are switched off, CheckAll removes all markers.
+// CheckAll compares the recorded markers with the harness's store when the harness starts. It removes a marker if some
+// of its rows are missing, or if a crash has left it without a record. If markers are switched on, the next bust sets
+// the removed markers again. If they are switched off, CheckAll removes all markers.
 func (k *Keeper) CheckAll(ctx context.Context, harness schema.Harness, isOn bool) {
 	rows, err := k.Store.Markers.Of(ctx, string(harness))
 	for i := 0; i < len(rows) && err == nil; i++ {

@@ -32,8 +32,8 @@ func Head(ctx context.Context, directory string) (string, error) {
 }
 
 // A commit message is cut after maxMessage bytes, because the rest is most likely data. recordEnd separates the commits
-// in git's output. It is the only byte that a message cannot contain. With another separator, a message could forge a
-// next commit.
+// in git's output. It is the only byte that a message cannot contain. With any other separator, a message could pretend
+// to be two commits.
 const (
 	maxMessage = 64 << 10
 	fieldEnd   = "\x1f"
@@ -48,8 +48,8 @@ type Span struct {
 	Limit       int
 }
 
-// Commits calls yield with each commit of the span, the newest first, except merges. It reads from git only as
-// much as it yields, so the repository may be large.
+// Commits calls `yield` with each commit of the span, except merges, the newest first. It reads git's output only as
+// far as it needs for `yield`, so the repository may be large.
 func Commits(ctx context.Context, directory string, s Span, yield func(Commit) error) error {
 	args := []string{
 		"-c", "log.showSignature=false", "log", "--no-merges", "--no-notes", "--no-color", "--no-decorate", "--encoding=UTF-8",
@@ -106,7 +106,7 @@ func readCommits(r *bufio.Reader, yield func(Commit) error) error {
 }
 
 // Merged reports whether the branch `into` contains the branch `branch`: either its newest commit, or one commit with
-// all its changes (a squash). newest is the newest commit of `branch`. If `branch` is gone, newest is `seen`, the
+// all its changes (a squash). `newest` is the newest commit of `branch`. If `branch` is gone, `newest` is `seen`, the
 // commit that the caller saw last, or "". If `into` is "", Merged checks the main branch. Both names must be valid
 // branch names without patterns.
 func Merged(ctx context.Context, directory, branch, into, seen string) (newest string, isMerged bool, err error) {

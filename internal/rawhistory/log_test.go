@@ -18,8 +18,9 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// A golden file contains the messages of a log in testdata. The logs also have lines that the program never
-// writes. Every text that must not be shown as the user's words mentions a giraffe.
+// A golden file contains the messages that the reader must find in a log of testdata. The logs also have lines that the
+// harness never writes. Every text that must not be shown as the user's words mentions a giraffe, so the test fails if
+// a line of the user contains this word.
 func TestSessionLogsReadAsTheirGoldenFiles(t *testing.T) {
 	for _, c := range []struct {
 		harness      schema.Harness

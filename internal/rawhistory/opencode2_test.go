@@ -120,9 +120,9 @@ func TestOpenCode2GivesTheMessagesOfItsArray(t *testing.T) {
 	}
 }
 
-// Version 2 copies the messages of version 1 with their old ids. But the copies lack pruned output, and the prompt at a
-// compaction marker, and OpenCode's own texts after a prompt become a separate message. So the host must show these
-// messages as version 1 stored them.
+// Version 2 copies the messages of version 1 under their old ids, but it changes them: it loses pruned output and the
+// prompt at a compaction marker, and it turns a text that OpenCode added to a prompt into a separate message. So the
+// host must show these messages as version 1 stored them.
 func TestOpenCode2ShowsTheFirstMessagesAsVersion1StoredThem(t *testing.T) {
 	home := t.TempDir()
 	db := rawhistorytest.NewOpenCode(t, home)
@@ -166,8 +166,8 @@ func TestOpenCode2ShowsTheFirstMessagesAsVersion1StoredThem(t *testing.T) {
 	}
 }
 
-// A new database of version 2 has no tables of version 1, and a database of version 1 has no tables of version 2. The
-// reader must then report that it does not know the other version's session.
+// A database may have only the tables of version 2, or only those of version 1. If the reader is asked for a session of
+// the version without tables, it must report that it does not know the session.
 func TestOpenCodeOfOneVersionOnly(t *testing.T) {
 	home := t.TempDir()
 	db := rawhistorytest.NewOpenCode2(t, home)

@@ -31,8 +31,8 @@ type piEntry struct {
 	kind piKind
 	// parent is the index of the entry before this one on its branch, or -1.
 	parent int
-	// `role` is the role of the entry's message, and `base` is the key of this message before numbering. Both are empty
-	// if the entry has no message.
+	// `role` is the role of the entry's message. `base` is the key of this message, without the number that
+	// distinguishes it from other messages with the same key. Both are empty if the entry has no message.
 	role, base string
 	// A context_edit entry replaces the message of another entry, or removes it (`removes`). `target` is the index of
 	// that other entry.
@@ -48,8 +48,8 @@ const (
 	piSilent piKind = iota
 	piMessage
 	piEdit
-	// An unreadable line gets a number as if it were a message, so that later messages keep their ordinals. The line
-	// gets no number if its beginning shows that it contains no message.
+	// A piBroken line is unreadable. It gets a number as if it were a message, so that later messages keep their
+	// ordinals. But if its beginning shows that it contains no message, it gets no number.
 	piBroken
 )
 
@@ -193,7 +193,8 @@ func messageIn(l *piLine) json.Value {
 	return nil
 }
 
-// object returns a JSON object. members alternates between names and values. Members with an empty value are left out.
+// object returns a JSON object. `members` alternates between names and values. Members with an empty value are left
+// out.
 func object(members ...any) json.Value {
 	var b bytes.Buffer
 	b.WriteByte('{')

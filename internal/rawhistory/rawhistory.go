@@ -72,8 +72,9 @@ type Reader struct {
 // ErrUnknownHarness means that no reader knows the harness's store.
 var ErrUnknownHarness = errors.New("the harness has no store that this program can read")
 
-// Read calls yield with each message from ordinal start to ordinal end, in order, until yield returns false. It also
-// returns the extent of the whole session. It reads one message at a time, so a long session needs little memory.
+// Read calls `yield` with each message from the ordinal `start` to the ordinal `end`, in order, until `yield` returns
+// false. It also returns the extent of the whole session. It reads one message at a time, so a long session needs
+// little memory.
 func (r Reader) Read(ctx context.Context, s Session, start, end int, yield func(Message) bool) (Extent, error) {
 	var extent Extent
 	var err error
@@ -98,8 +99,8 @@ func (r Reader) Read(ctx context.Context, s Session, start, end int, yield func(
 	return extent, nil
 }
 
-// Deliver calls yield as Read does, for a caller that already has the entries. Deliver calls `read` to get the raw
-// message of entry i; the result is nil if the message is unreadable.
+// Deliver does the same as Read for a caller that already has the entries. To get the raw message of entry i, it calls
+// `read`, which returns nil if the message is unreadable.
 func Deliver(ctx context.Context, codec transcript.Codec, entries []history.Entry, anchors []chronicle.Place, start, end int, read func(i int) (json.Value, error), yield func(Message) bool) (Extent, error) {
 	ordinals := history.Number(entries, anchors)
 	extent := extentOf(ordinals)

@@ -47,7 +47,8 @@ func TestTextIsVerbatim(t *testing.T) {
 	}
 }
 
-// A message of the user may also hold the words of others, so a text names its author.
+// A message of the user may also hold the words of others, for example of an attached file. So each text is marked with
+// its author.
 func TestTextNamesWhoSaidIt(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -105,7 +106,8 @@ func messageOf(harness schema.Harness, raw string) rawhistory.Message {
 	return rawhistory.MessageOf(codec, 7, json.Value(raw))
 }
 
-// Only the lines that begin a part begin with an ordinal. All other lines are indented.
+// Only the first line of a part begins with an ordinal such as "[7]". All other lines are indented, so no text can
+// pretend to be another message.
 func TestNoTextLooksLikeAMessage(t *testing.T) {
 	foreign := rapid.StringOf(rapid.RuneFrom([]rune("a\n\r\v\f\x1c\x1d\x1e\u0085\u2028\u2029 []4U:{}\"")))
 	breaks := regexp.MustCompile(`\r\n|[\n\r\v\f\x1c\x1d\x1e\x{85}\x{2028}\x{2029}]`)

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Bug class project H9: a repository may contain a link to /proc/self/pagemap, which has size 0 and never ends. A
-// failure of the test must not fill the memory, so the test uses /proc/self/status.
+// A repository may contain a link to /proc/self/pagemap. This file has size 0 but never ends, so reading it would fill
+// the memory (project H9 in docs/defects.md). The test uses /proc/self/status instead, so that a failure is harmless.
 func TestHostileCloneKernelFilesAreEmpty(t *testing.T) {
 	link := filepath.Join(t.TempDir(), "link")
 	if err := os.Symlink("/proc/self/status", link); err != nil {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// The bug: if a session had two traces, compare counted the historian's earlier runs twice. The state at the
-// beginning of the second trace includes the tokens of these runs.
+// A fixed bug: a session can have several traces. The store at the beginning of a later trace already counts the tokens
+// of the historian's earlier runs. compare counted these tokens once more.
 func TestRunsBeforeTheTraceCostNothing(t *testing.T) {
 	content := string(bytes.Join(plain(t, "history.jsonl.gz"), nil))
 	historian := func(content string) float64 {

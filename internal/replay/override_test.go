@@ -29,7 +29,8 @@ func TestUnknownModesAndProfilesAreRefused(t *testing.T) {
 	}
 }
 
-// Only a model that may call ctx_reduce sees tags, whichever mode the trace was recorded in.
+// A replay may override the mode in which the trace was recorded. Whatever the recorded mode, the model sees tags only
+// if the new mode allows ctx_reduce.
 func TestModeOfATraceIsOverridden(t *testing.T) {
 	forbidden := strings.Replace(first, `"role":"user"`, `"role":"user","tools":{"ctx_reduce":false}`, 1)
 	child := strings.Replace(first, `"base":0`, `"parent":"p","base":0`, 1)
@@ -89,7 +90,8 @@ func TestUsageIsCountedAnew(t *testing.T) {
 	if got := usageOf(t, r, answer("a0", "1", "500"), nil); got.Input != 500 {
 		t.Errorf("an answer from before the trace has %+v", got)
 	}
-	// 900 tokens of the first prompt are not in the trace. The recount adds them to every prompt.
+	// The recorded usage of the first prompt is 900 tokens larger than the trace shows. So the recount adds 900 tokens
+	// to every prompt.
 	if got, want := usageOf(t, r, answer("a1", "2", "3000"), &promptcache.Tokens{Write: 2100}), (transcript.Usage{Output: 7, CacheWrite: 3000}); got != want {
 		t.Errorf("first: %+v, want %+v", got, want)
 	}

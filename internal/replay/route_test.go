@@ -45,8 +45,8 @@ func TestSimulatedCacheFollowsTheRoute(t *testing.T) {
 	}
 }
 
-// The harness sets no more breakpoints than the provider accepts, here four. Two are for the newest messages.
-// So if a system prompt has four texts, only the first two get a breakpoint.
+// The simulated harness sets no more breakpoints than the provider accepts, here four. It needs two of them for the
+// newest messages. So if a system prompt has four texts, only the first two get a breakpoint.
 func TestSimulatedHarnessSetsNoMoreBreakpointsThanThereAre(t *testing.T) {
 	long := strings.Repeat("a ledger of the harbour ", 400)
 	b, r := newBiller(), route.Named("anthropic")

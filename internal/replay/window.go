@@ -11,8 +11,9 @@ type Prompts struct {
 	Unseen     int `json:"unseenTokens"`
 	// RawRefusedAt is the first pass at which the provider would have refused the unmodified prompt, because it exceeds
 	// the window. It is 0 if there is no such pass. Unseen tokens are not counted, so a real refusal may come earlier.
-	// If the recorded provider has accepted a prompt that exceeded the window, for example by 100 tokens, a later
-	// unmodified prompt counts as refused only if it exceeds the window by more than that.
+	//
+	// The recorded provider may have accepted a prompt that exceeded the window, for example by 100 tokens. From then
+	// on, an unmodified prompt counts as refused only if it exceeds the window by more than that.
 	RawRefusedAt int `json:"rawRefusedAt,omitzero"`
 }
 

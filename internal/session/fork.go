@@ -53,15 +53,16 @@ func (ss *Sessions) BuildCopy(ctx context.Context, s *Session, own store.Snapsho
 	return nil
 }
 
-// lookedFor is the number of messages at the start of the copy with which the host looks for the original. One message
-// is not enough: if the harness has compacted the original since the original's newest pass, the copy begins with a
-// summary that no pass has seen.
+// lookedFor is the number of messages at the start of the copy by which the host looks for the original. The first
+// message alone is not enough: the harness may have compacted the original after its newest pass, and then the copy
+// begins with a summary that no pass has seen.
 const lookedFor = 4
 
 // Original returns the session from which the harness copied the beginning of the session `key`, and the copied
 // messages. Both are empty if there is no such session. `o` is the outline of the copy's array. If the harness names an
-// original, as Pi does, Original prefers it. Otherwise, it takes the session with the most copied units. Suppose that C
-// is a fork of B, and B is a fork of A. A may have seen more messages, but B has the newest decisions about them.
+// original, as Pi does, Original prefers it. Otherwise, it takes the session with the most copied units. For example,
+// if C is a fork of B, and B is a fork of A, both A and B may contain C's messages. But B has the newest decisions
+// about them.
 func (ss *Sessions) Original(ctx context.Context, key store.Key, named, directory string, o pipeline.Outline) (best store.Snapshot, longest pipeline.Copy, err error) {
 	if named != "" {
 		if best, longest, err = ss.copyOf(ctx, store.Key{Harness: key.Harness, Session: named}, o); err != nil || len(longest.Units) > 0 {
@@ -89,8 +90,8 @@ func (ss *Sessions) Original(ctx context.Context, key store.Key, named, director
 	return best, longest, nil
 }
 
-// copyOf returns the session of key from the store, and those of its units that are also in the array of o. If the
-// session is not stored, both results are empty.
+// copyOf loads the session `key` from the store, and finds those of its units that are also in the array described by
+// `o`. If the session is not stored, both results are empty.
 func (ss *Sessions) copyOf(ctx context.Context, key store.Key, o pipeline.Outline) (store.Snapshot, pipeline.Copy, error) {
 	snap, _, err := ss.Store.Load(ctx, key)
 	if err != nil {

@@ -22,8 +22,8 @@ func metaFromRow(r store.SessionRow) pipeline.Meta {
 	}
 }
 
-// If the text is not a chain, chainFrom returns an empty chain. The next pass then cannot compare its wire
-// with the last one, but it still answers.
+// If the stored text is not a chain, chainFrom returns an empty chain. The next pass then works as usual, but it cannot
+// compare its wire with the last one.
 func chainFrom(messages int, text string) pipeline.Chain {
 	c := pipeline.Chain{Messages: messages}
 	b, err := hex.DecodeString(text)

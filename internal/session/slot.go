@@ -10,8 +10,8 @@ type Slot[T any] struct {
 	isLasting bool
 }
 
-// NewSlot returns a slot that becomes empty when the session is forgotten, for example after a failed pass. The
-// feature then begins again from the store.
+// NewSlot returns a slot that is emptied when the host forgets the session's state, for example after a failed pass.
+// The feature then reads its state from the store again.
 func NewSlot[T any]() *Slot[T] { return &Slot[T]{} }
 
 // NewLastingSlot returns a slot that stays as long as the session is in memory.

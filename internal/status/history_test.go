@@ -21,8 +21,8 @@ func TestOverdueHistoryIsAWarning(t *testing.T) {
 	}
 }
 
-// An empty delta is a single sentence that says so. The bug: the status counted the tokens of this sentence, and
-// reported "22 added since".
+// An empty delta is a sentence that says that nothing was added. The bug: the status counted the tokens of this
+// sentence, and reported "22 added since".
 func TestEmptyDeltaIsNothingAdded(t *testing.T) {
 	empty := tokens.Count(history.EmptyDelta)
 	for size, want := range map[int]int{empty: 0, empty + 1: empty + 1} {

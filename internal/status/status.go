@@ -32,14 +32,14 @@ type Statuses struct {
 	waiting sync.Map
 	// publishing is held while a status is read and sent, so that an older status never follows a newer one.
 	publishing sync.Mutex
-	// sent contains the time at which a session's status was sent, for the statuses of the last publishEvery. Only the
-	// holder of publishing may use it.
+	// sent contains, for each session, the time of its newest status, so that statuses are at least publishEvery apart.
+	// Older times are removed. Only the holder of publishing may use the map.
 	sent map[store.Key]time.Time
 }
 
 const (
-	// publishEvery is the time between two statuses of a session. The steps of a turn can follow each other faster than a
-	// person reads.
+	// publishEvery is the minimum time between two statuses of a session. The steps of a turn can follow each other
+	// faster than a person can read.
 	publishEvery = 250 * time.Millisecond
 	// After a call has unlocked the session, its answer needs this time to leave the host.
 	answerTime = 10 * time.Millisecond
@@ -257,8 +257,9 @@ func clipWarnings(all []schema.Warning) []schema.Warning {
 }
 
 // Publish sends the session's status to its subscribers, in the background. It waits until the current call is
-// answered, so that views do not slow the session's requests. If a status was sent less than publishEvery ago, the
-// next one waits, and includes all changes until then. If there are no subscribers, Publish does nothing.
+// answered, so that views do not slow the session's requests. It also waits if the last status was sent less than
+// publishEvery ago, and then sends all changes until now in a single status. If there are no subscribers, Publish does
+// nothing.
 func (sb *Statuses) Publish(key store.Key) {
 	if _, isWaiting := sb.waiting.Load(key); isWaiting || len(sb.Clients.Listeners(key.Harness, key.Session)) == 0 {
 		return

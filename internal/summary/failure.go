@@ -31,7 +31,8 @@ func nextHalving(halvings int, r *historian.Result) int {
 	return min(halvings+1, maxHalvings)
 }
 
-// errOverBudget ends a run that asked no model. It is not a failure. The status says when a model is asked again.
+// errOverBudget ends a run that asked no model, because the budget of the day is used up. The run does not count as
+// failed. The status says when a model will be asked again.
 var errOverBudget = errors.New("the budget of the day is used up")
 
 // isOverBudget reports whether the budget prevented the last question of a run.

@@ -41,8 +41,8 @@ func (h *Historian) rescue(ctx context.Context, ps *pass.Pass) error {
 	return nil
 }
 
-// extract publishes an extract of the eligible messages. It also ends the current run, because the run would summarise
-// the same messages again.
+// extract publishes an extract of the eligible messages. It also ends a run that is in progress, because the run would
+// summarise the same messages again.
 func (h *Historian) extract(ctx context.Context, ps *pass.Pass, snapshot history.Snapshot, uncovered pipeline.Uncovered) error {
 	s := ps.Session
 	chunk, err := readChunk(uncovered, snapshot, history.ChunkBudget(history.HistorianLimit(stateOf(s).limit))>>stateOf(s).halvings)

@@ -67,7 +67,7 @@ func pieceEnd(s string) int {
 }
 
 // spaceEnd returns the end of the blanks at the start of s. If a word follows, spaceEnd leaves out the last blank,
-// because the pattern may make this blank a part of the word.
+// because in the pattern, a word may include the blank before it.
 func spaceEnd(s string) int {
 	end := runEnd(s, 0, space)
 	if end == len(s) {

@@ -36,7 +36,8 @@ var expandTool = tool{
 		`},"required":["start"],"additionalProperties":false}`),
 }
 
-// The text of one call has at most expandBudget tokens, and at most one eighth of the window (docs/raw-history.md).
+// One call of ctx_expand returns a text of at most expandBudget tokens, and of at most one eighth of the window
+// (docs/raw-history.md).
 const (
 	expandBudget = 15_000
 	expandShare  = 8
@@ -63,8 +64,8 @@ type expansion struct {
 	session            string // empty for the session that asks
 }
 
-// expand does not have to store its reply for a repeated call. Stored messages do not change, so a repeated call
-// returns the same text.
+// The reply of expand is not stored. If the harness repeats the call, expand reads the same messages again, and stored
+// messages do not change. So the second reply equals the first.
 func (t *Tools) expand(ctx context.Context, key store.Key, p schema.ToolExecuteParams) (schema.ToolExecuteResult, error) {
 	e, err := expandArguments(p.Args)
 	if err != nil {
@@ -254,8 +255,8 @@ func runeStart(text string, offset int) int {
 // bytes per token on average.
 const maxBytesPerToken = 16
 
-// fit returns how many bytes from the start of a text fit into a budget, and their tokens. The result has at least one
-// character, so that each page makes progress.
+// fit returns how many bytes from the start of a text fit into a budget, and how many tokens these bytes have. It
+// returns at least one character, so that each page makes progress.
 func fit(text string, budget int) (bytes, size int) {
 	whole := min(len(text), max(1, budget)*maxBytesPerToken)
 	low, high := 0, runeStart(text, whole)

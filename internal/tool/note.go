@@ -70,7 +70,7 @@ func (t *Tools) note(ctx context.Context, key store.Key, p schema.ToolExecutePar
 	})
 }
 
-// A note can quote any text, so notePage marks the result as data, like a page of ctx_expand.
+// A note can quote any text, even instructions. So notePage marks the result as data, like a page of ctx_expand.
 func notePage(notes []chronicle.Note) string {
 	if len(notes) == 0 {
 		return "There are no open notes."

@@ -34,8 +34,8 @@ func NewDiagnosis(findings []doctor.Finding) Diagnosis {
 
 const findingColumns = 20
 
-// PrintDiagnosis prints the findings of doctor, each with its remedy. It never breaks a line within a path,
-// because people copy paths. If width is 0, it breaks no line.
+// PrintDiagnosis prints the findings of doctor, each with its remedy. It never breaks a line within a path, because
+// people copy paths. If `width` is 0, it breaks no line.
 func PrintDiagnosis(w io.Writer, r Diagnosis, color bool, width int) error {
 	s := screen{Painter: Painter(color)}
 	print := func(label, text string) {

@@ -94,7 +94,7 @@ func markedOf(st schema.SessionStatus, before string) string {
 }
 
 // boundsOf says how much a bust frees at most, and what it costs at least. If the cost is unknown or below a cent,
-// boundsOf says how many tokens are sent again instead.
+// boundsOf names the number of tokens that have to be sent again, not the cost.
 func boundsOf(n *schema.NextBust) string {
 	text := "frees at most " + format.Tokens(n.Freed)
 	if n.Cost != nil && *n.Cost >= 0.01 {
@@ -125,8 +125,8 @@ func Reason(cause string) string {
 }
 
 // KnowsOldSize reports whether a text about a bust with this cause can name the size of the prompt before the bust. It
-// cannot if the user has gone back to earlier messages. Then the host knows only the size without summaries, and no
-// request had this size.
+// cannot if the user has gone back to earlier messages. In that case, the host only knows how large the prompt would be
+// without summaries, and no request was ever that large.
 func KnowsOldSize(cause string) bool { return cause != "head-reverted" }
 
 func lastBustOf(st schema.SessionStatus, now time.Time) string {
@@ -228,7 +228,7 @@ func Dropped(st schema.SessionStatus) string {
 	return text
 }
 
-// Recalled says how many lines from earlier messages the model got, and how many of them it followed.
+// Recalled says how many lines from earlier messages the model got, and on how many of them it acted.
 func Recalled(r *schema.Recalled) string {
 	if r == nil {
 		return ""

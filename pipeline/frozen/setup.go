@@ -7,7 +7,7 @@ type Setup struct {
 	Profile string
 	// Binds means that the session's model binds its thinking to the exact prompt. It changes on hard passes only.
 	Binds bool
-	// Preamble numbers the versions of the preamble. A new number makes all bound thinking invalid.
+	// Preamble is the number of the current version of the preamble. If it changes, all bound thinking becomes invalid.
 	Preamble int
 	// Gaps says whether the wire shows long pauses between messages.
 	Gaps bool

@@ -69,8 +69,8 @@ func TestQueueKeepsItsOrder(t *testing.T) {
 	}
 }
 
-// Bug D6 (docs/defects.md): the model asked to drop a unit. The unit was lost, and another unit got its tag. The queued
-// drop must not remove the other unit.
+// Bug D6 (docs/defects.md): the model asked to drop a unit. Before the drop was applied, the unit was lost, and another
+// unit got its tag. The drop must not remove the other unit, so it applies only if both its tag and its key match.
 func TestQueuedDropIsOfItsUnitOnly(t *testing.T) {
 	units := []frozen.Unit{{Tag: 1, Key: "a"}, {Tag: 2, Key: "b"}, {Tag: 3, Key: "c"}}
 	s := frozen.NewState(3, units, nil, []frozen.QueuedDrop{{Tag: 1, Key: "b"}, {Tag: 2, Key: "b"}, {Tag: 3}, {Tag: 4, Key: "d"}})

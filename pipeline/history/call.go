@@ -6,7 +6,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// telling lists the arguments that describe a call, the best first. If isCut is set, a long argument is cut.
+// telling holds the names of the arguments that tell a reader most about a call, the best first. If isCut is set, a
+// long value is cut.
 var telling = []argument{
 	{"filePath", true},
 	{"path", true},

@@ -27,7 +27,7 @@ func TestEmptyDelta(t *testing.T) {
 	}
 }
 
-// Unlike this package, the reference (see vectors_test.go) does not escape the quote in the title.
+// The reference (see vectors_test.go) does not escape the quote in the title, but this package does.
 // TestRenderCompartmentVectors gives the reason.
 func TestDeltaSections(t *testing.T) {
 	got := deltaOf(history.DeltaInput{
@@ -111,7 +111,8 @@ func TestMemoryUpdatesAreCoalesced(t *testing.T) {
 	}
 }
 
-// Bug H26: the log had an update of a memory after the memory was archived, and the delta showed the memory again.
+// Bug H26: the log contained an update of a memory after the memory had been archived. The delta then showed the
+// archived memory again.
 func TestGoneMemoriesStayGone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := history.DeltaInput{Shown: []int64{1, 2, 3}}

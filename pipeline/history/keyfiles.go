@@ -27,7 +27,7 @@ func KeyFileBudget(tokens, historyBudget int) int {
 }
 
 // keyFileBlock returns the section of the key files. It leaves out each file that does not fit into the rest of the
-// budget. shown has a line "HASH PATH" for each file in the section.
+// budget. `shown` has a line "HASH PATH" for each file in the section.
 func keyFileBlock(all []KeyFile, budget int, count func(string) int) (block, shown string) {
 	left := budget - wrapperTokens - count(keyFileNotice)
 	lines := []string{keyFileNotice}

@@ -13,9 +13,11 @@ var claudeID = regexp.MustCompile(`claude-(?:([a-z]+)-)?(\d{1,2})(?:[.-](\d{1,2}
 
 // BindsThinking reports whether the model accepts a thinking block only after the exact prompt for which it produced
 // the block (docs/preserved-thinking.md). Claude models do so from version 5.1 on, except Mythos 5.1, which does not
-// check its thinking. If the id contains no Claude version, the result depends on the provider. A provider with
-// Anthropic's protocol may serve a Claude model under another name. So for this provider, the result is true, unless
-// the id names another maker's model, for example amazon.nova-pro. For an unknown provider, the result is always true.
+// check its thinking.
+//
+// If the id contains no Claude version, the result depends on the provider. A provider with Anthropic's protocol may
+// serve a Claude model under another name, so the result is true unless the id names another maker's model, for example
+// amazon.nova-pro. For an unknown provider, the result is always true.
 func (p Profile) BindsThinking(model string) bool {
 	m := claudeID.FindStringSubmatch(strings.ToLower(model))
 	if m == nil {

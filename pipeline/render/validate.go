@@ -31,8 +31,8 @@ type Rendered struct{ Raw, Wire WireMessage }
 // Position says whether the checked messages include the first and the last message of the wire.
 type Position struct {
 	First, Last bool
-	// Continues means that the provider joins the newest message with the answer before it, and that it would do so
-	// with the raw array, too.
+	// Continues means that the provider joins the newest message with the answer before it, even in the raw array. The
+	// newest message is then not a step of its own, so RuleThinking does not apply.
 	Continues bool
 	// Binds means that the model binds its thinking. Such a model accepts a step without thinking, so RuleThinking does
 	// not apply.

@@ -7,12 +7,12 @@ import (
 )
 
 // EmptyShells marks assistant messages that hold only placeholders, or only an old notice of the harness. It runs last,
-// because the other rules decide which content is left. It never marks a user message. Without the user message, the
+// because the other rules decide which content is left. It never marks a user message: without that message, the
 // provider would join the answers before and after it (bug class B2 in docs/defects.md).
 //
-// In a session with reasoning, or after calls, EmptyShells does not mark an answer that ends a turn. Without this
-// answer, a step with calls could become the last answer, for example after a revert. Anthropic would then require that
-// this step begins with thinking.
+// EmptyShells also does not mark the last answer of a turn if the session has reasoning, or if the answer comes after
+// calls. Suppose that it removed such an answer, and that the user then reverted the later messages. A step with calls
+// would then be the last answer, and Anthropic would reject the request unless this step begins with thinking.
 func EmptyShells(v View, k Knobs) []frozen.Edit {
 	var edits []frozen.Edit
 	noticesUpTo := len(v.Messages) - 2*k.ProtectedTags
@@ -38,8 +38,9 @@ func (v View) endsTurn(i int) bool {
 	return true
 }
 
-// shellOf returns the tag of the message's first text, at which the shell edit is stored, or 0 if the message has other
-// content. If noticesCount is true, a notice of the harness is no content.
+// shellOf returns the tag of the message's first text, where the shell edit is stored. If the message has other content
+// than placeholders, it returns 0. If noticesCount is true, a message that holds only notices of the harness is a
+// shell, too.
 func (v View) shellOf(m *Message, noticesCount bool) int {
 	tag, dropped, notices := 0, true, noticesCount
 	for _, it := range m.Items {

@@ -16,8 +16,8 @@ func propose(v rule.View, table ...rule.Rule) rule.Proposal {
 	return rule.Propose(v, rule.Knobs{})
 }
 
-// drops returns a rule that drops the given tags. Whenever a pass asks the rule, the rule appends its own name and the
-// number of tokens that the pass still needs to `asked`.
+// drops returns a rule that drops the given tags. Each time a pass asks the rule, it appends a line to `asked`: the
+// rule's name, and the number of tokens that the pass still needs to free.
 func drops(name string, on rule.Occasion, asked *[]string, tags ...int) rule.Rule {
 	return rule.Rule{Name: name, On: on, Propose: func(v rule.View, _ rule.Knobs) []frozen.Edit {
 		*asked = append(*asked, fmt.Sprintf("%s for %d", name, v.Need))

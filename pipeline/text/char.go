@@ -53,8 +53,8 @@ func lastRune[S string | []byte](b S) rune {
 	return r
 }
 
-// hasFoldPrefix ignores the case of ASCII letters. prefix must be in lower case. Unicode's case folding would take the
-// Kelvin sign for a k.
+// hasFoldPrefix ignores the case of ASCII letters only, because Unicode's case folding would take the Kelvin sign for a
+// k. `prefix` must be in lower case.
 func hasFoldPrefix(s, prefix string) bool {
 	if len(s) < len(prefix) {
 		return false

@@ -5,8 +5,8 @@ import "github.com/magicctx/magicctx-host/schema"
 // A Head holds the texts of the messages before the tail.
 type Head struct {
 	Baseline, Acknowledgement, Delta string
-	// Model is the model of the request. The acknowledgement names this model as its author, because harnesses send
-	// provider options only with answers of the request's model.
+	// Model is the model of the request. The acknowledgement names this model as its author. With another author, the
+	// harness would not send the acknowledgement's provider options, such as a cache breakpoint.
 	Model schema.Model
 	// Breakpoint is the provider option that sets a cache breakpoint on the acknowledgement, or "".
 	Breakpoint Breakpoint

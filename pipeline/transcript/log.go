@@ -17,8 +17,8 @@ const (
 )
 
 // A logCodec reads steps that were made from a session log. It differs from the codec of Pi in three ways: it has
-// another vocabulary, prompts contain text that the user has not written, and the results of commands have an exit
-// status.
+// another vocabulary, it expects text in a prompt that the user has not written, and it reads the exit status of a
+// command from the result.
 type logCodec struct {
 	Pi
 	vocabulary *Vocabulary

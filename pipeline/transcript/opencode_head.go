@@ -22,7 +22,8 @@ type ocHeadTime struct {
 }
 
 // Every text of the head is marked as synthetic, so that OpenCode does not count it as a prompt of the user. OpenCode
-// gives a session its title only while the session has a single prompt.
+// generates the title of a session only while the session has a single prompt. If it counted the head, the session
+// would never get a title.
 type ocHeadPart struct {
 	ID        string                     `json:"id"`
 	Type      string                     `json:"type"`

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// KeptCopies is how many copies with an older schema stay on disk.
+// KeptCopies is how many copies of databases with an older schema stay on disk.
 const KeptCopies = 2
 
 func copyPath(path string, version int) string {
@@ -34,8 +34,8 @@ func (f *File) copyBefore(ctx context.Context, conn *sql.Conn, version int) erro
 	return f.removeOldCopies()
 }
 
-// vacuumInto does not sync the copy. It first creates the file with the mode 0600, because VACUUM INTO alone would
-// create a file that other users can read.
+// vacuumInto first creates the copy with the mode 0600, because VACUUM INTO alone would create a file that other users
+// can read. VACUUM INTO does not sync the copy either, so vacuumInto does it afterwards.
 func vacuumInto(ctx context.Context, conn *sql.Conn, target string) error {
 	file, err := os.OpenFile(target, os.O_CREATE|os.O_TRUNC|os.O_RDWR, Mode)
 	if err != nil {

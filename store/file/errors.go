@@ -14,8 +14,8 @@ var (
 	ErrLocked = errors.New("the database is in use by another host")
 	// ErrNewerSchema: a newer host has migrated the database.
 	ErrNewerSchema = errors.New("the database was written by a newer magicctx-host")
-	// ErrOlderSchema: the schema is older than this release's. Either no host of this release has opened the database
-	// yet, or an unreleased build wrote it, and no release can open it.
+	// ErrOlderSchema: the schema is older than this release's. Usually, no host of this release has opened the database
+	// yet. But an unreleased build may have written the database, and then no release can open it.
 	ErrOlderSchema = errors.New("the database was written by an older magicctx-host")
 	// ErrForeign: the file is an SQLite database of another program, or is not a regular file, for example a named
 	// pipe.

@@ -28,7 +28,8 @@ type Examination struct {
 	Aside   []string // paths of damaged databases that were moved aside
 }
 
-// LastOwner returns the pid of the process that last opened the database in dir, or 0. The process may have ended.
+// LastOwner returns the pid of the process that last opened the database in `dir`, or 0. That process may have ended
+// since.
 func LastOwner(dir string) (pid int) {
 	pid, _ = strconv.Atoi(ownerOf(filepath.Join(dir, lockName)))
 	return pid
@@ -37,7 +38,7 @@ func LastOwner(dir string) (pid int) {
 // maxDamage bounds how many problems a check lists.
 const maxDamage = 5
 
-// Examine checks the whole database in dir, and writes nothing. It takes no lock, so a host may be running. It fails
+// Examine checks the whole database in `dir`, and writes nothing. It takes no lock, so a host may be running. It fails
 // with ErrForeign or ErrBusy, or with ErrCannotPersist if the database cannot be read.
 func Examine(ctx context.Context, dir string) (Examination, error) {
 	x := Examination{Path: filepath.Join(dir, fileName), OldestSchema: firstVersion, NewestSchema: newestVersion()}
@@ -82,8 +83,8 @@ func (x *Examination) check(ctx context.Context) error {
 	return ReadOnly(ctx, x.Path, x.read)
 }
 
-// ReadOnly calls the function `read` with a connection that cannot write to the database at path. It works while a host
-// owns the database. If ctx ends, ReadOnly stops waiting for another program's lock.
+// ReadOnly calls the function `read` with a connection that cannot write to the database at `path`. It works even while
+// a host owns the database. If ctx ends, ReadOnly stops waiting for another program's lock.
 func ReadOnly(ctx context.Context, path string, read func(*sqlite3.Conn) error) (err error) {
 	return connect(ctx, path, sqlite3.OPEN_READONLY, read)
 }

@@ -182,7 +182,8 @@ func TestRefuseRealRecognisesEveryPath(t *testing.T) {
 	if err := refuseReal(filepath.Join(root, "elsewhere"), temporary, env); err != nil {
 		t.Error(err)
 	}
-	// The operating system knows the user's home directory even if no environment variable names it.
+	// refuseReal must also recognise the database in the account's home directory if no environment variable names this
+	// directory.
 	account, err := user.Current()
 	must(t, err)
 	accountDir := filepath.Join(account.HomeDir, ".local", "share", "cortexkit", "magic-context")

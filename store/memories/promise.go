@@ -15,13 +15,14 @@ const (
 	// maxPromises bounds the open promises of a project, so that a model with a promise in each message does not fill
 	// the table.
 	maxPromises = 200
-	// maxClosed bounds the closed promises of a project. The store keeps a closed promise because a session may find
-	// the same promise again. As long as the closed promise is stored, the new find does not open it again.
+	// maxClosed bounds the closed promises that the store keeps for a project. A session may find a promise again that
+	// is already closed. As long as the store has the closed promise, it recognises the promise, and does not open it
+	// again.
 	maxClosed = 1_000
 )
 
-// Keep stores the promises that were made in a session as notes of its project, and closes the promises in closed. It
-// skips a promise that the project already has.
+// Keep stores the promises that were made in a session as notes of its project, and closes the promises listed in
+// `closed`. It does not store a promise that the project already has.
 func Keep(tx *database.Tx, project string, made []chronicle.Promise, closed []chronicle.Closing, harness, session string, now int64) error {
 	e := Editing(tx, now)
 	tx.WritesMemories = true

@@ -158,7 +158,8 @@ func TestWhichTraitsAreAlike(t *testing.T) {
 	}
 }
 
-// A model cannot change a memory about the user by its number, or make a memory of a project into one about the user.
+// A model must not change a memory about the user by naming its number, and must not turn a memory of a project into
+// one about the user.
 func TestProjectsCannotChangeMemoriesOfTheUser(t *testing.T) {
 	n := newNoticing(t)
 	for _, session := range []string{"one", "two", "three"} {

@@ -77,7 +77,7 @@ func (e *Editor) IsMember(project string) (bool, error) {
 	return e.tx.Exists(`SELECT 1 FROM workspace_members WHERE project = ?`, project)
 }
 
-// Join makes a project a member of a workspace, and of no other.
+// Join makes a project a member of a workspace. If the project is in another workspace, it leaves that one.
 func (e *Editor) Join(workspace string, m Member) error {
 	if err := checkName(m.Name); err != nil {
 		return err

@@ -51,7 +51,7 @@ func (b builder) notices(p platform) ([]byte, error) {
 	return all.Bytes(), nil
 }
 
-// The program embeds these files, which are in no Go module.
+// The program embeds these files. They are in no Go module, so their licences must be listed here.
 var embedded = [...][2]string{
 	{"the token vocabulary", "internal/tokens/LICENSE.vocabulary"},
 	{"the table of words", "internal/search/words/LICENSE.words"},

@@ -67,7 +67,7 @@ interface Sample {
   ms: number
   /** How long the garbage collector stopped the program. The field ms includes this time. */
   gc: number
-  /** The CPU time of this thread. Load from other programs hardly changes it. */
+  /** The CPU time of this thread. It hardly changes when other programs keep the machine busy. */
   onCore: number
   /** True if this thread waited for a core during more than disturbedShare of the call, because other programs ran. */
   isDisturbed: boolean
@@ -100,7 +100,7 @@ interface Running extends Version {
 
 let loads = 0
 
-/** Loads a new copy of a version's bundle. The version's host stores its data in dir. */
+/** Loads a new copy of a version's bundle. The version's host stores its data in `dir`. */
 async function load(version: Version, dir: string): Promise<Running> {
   mkdirSync(join(dir, "run"), { recursive: true, mode: 0o700 })
   Object.assign(process.env, {
@@ -145,7 +145,7 @@ interface Figures extends Kinds<Quantiles> {
   version: string
   /** JSON.stringify of the same array, in ms. */
   stringify: Quantiles
-  /** The median of `step` divided by the median of `stringify`. `best` chooses the samples of both medians. */
+  /** The median of `step` divided by the median of `stringify`. Both medians come from the function `best`. */
   ratio: number
   ratioNothingNew: number
 }
@@ -248,7 +248,7 @@ function add(samples: Kinds<Sample[]>, one: Kinds<Sample>): void {
 }
 
 /**
- * Waits, then parses the array. OpenCode does so, too: the array of each request is new and shares no strings with the
+ * Waits, and then parses the array. OpenCode also makes a new array for each request, which shares no strings with the
  * last one.
  */
 async function read(array: string, pause: number): Promise<Message[]> {
@@ -280,7 +280,10 @@ function best({ p50, undisturbedP50 }: Quantiles): number {
   return undisturbedP50 ?? p50
 }
 
-/** The goals, by number of messages: the hook's median, divided by the median of JSON.stringify, must not be higher. */
+/**
+ * The goals, by number of messages. The hook's median, divided by the median of JSON.stringify, must not exceed the
+ * goal.
+ */
 const goals: Record<number, number> = { 100: 1, 1000: 0.42, 5000: 0.28 }
 const goalSpread = 1.8
 const goalResync: Record<number, number> = { 5000: 400 }

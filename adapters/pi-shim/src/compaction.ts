@@ -33,8 +33,8 @@ export function compactFailed(instance: Instance, { reason, aborted }: CompactFa
 }
 
 /**
- * After each turn above its threshold, Pi writes "Auto-compaction cancelled". While this is the last line, a notice of
- * the kind "info" replaces it.
+ * After each turn above its threshold, Pi writes the line "Auto-compaction cancelled". If Pi has written nothing after
+ * this line, a notice of the kind "info" takes its place.
  */
 function replaceCancelled(instance: Instance): void {
   instance.screen.notify(instance.hasExplainedCompaction ? "" : "magicctx keeps this session within its window, so Pi does not have to compact it.", "info")

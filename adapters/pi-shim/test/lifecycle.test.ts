@@ -74,7 +74,8 @@ test("when Pi quits, the host ends, and later events do nothing", async (t) => {
   assert.deepEqual(await pi.request([user("one")]).then(({ isTouched }) => isTouched), false)
 })
 
-// Pi 0.74 delivers events independently of its agent loop, so it may quit while a handler waits for the host.
+// The agent loop of Pi 0.74 does not wait for event handlers, so Pi may quit while a handler still waits for the host.
+// So the handler for the end of the session must wait for the other handlers.
 test("the end of a session waits for handlers that run", async (t) => {
   const { pi, received } = await load(t, { hooks: ["text/complete", "session/event"] }, { results: { "text/complete": { text: "shorter" } } })
   const message = { role: "assistant", content: [{ type: "text", text: "longer" }], stopReason: "stop", timestamp: 5 }

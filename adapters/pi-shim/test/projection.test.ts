@@ -47,7 +47,8 @@ test("comparing agrees with copying", () => {
   for (let seed = 0; seed < 20_000; seed++) {
     const random = new Random(seed)
     const a = randomStep(random)
-    // Two independent random steps are almost never equal. So b is a copy of a with at most three changes.
+    // Two independent random steps are almost never equal, but the test also needs equal ones. So b is a copy of a with
+    // at most three changes.
     const b = clone(a) as { message: object; results?: object[] }
     if (random.chance(0.3)) Object.assign(b.message, randomMessage(random))
     if (b.results?.length && random.chance(0.4)) Object.assign(b.results[0]!, { content: blocks(random) })

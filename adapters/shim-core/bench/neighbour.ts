@@ -19,8 +19,8 @@ export class Neighbour {
   }
 
   /**
-   * Waits until the other process has stopped, for at most `patience` ms. Returns the remaining patience. It computes
-   * while it waits, because a processor is slow after a sleep.
+   * Waits until the other process has stopped, for at most `patience` ms. Returns the remaining patience. Instead of
+   * sleeping, it computes, because a processor is slow after a sleep.
    */
   wait(patience: number): number {
     const from = performance.now()
@@ -37,7 +37,10 @@ export class Neighbour {
   }
 }
 
-/** Four independent chains of operations keep all units of the core busy, so another process slows them down. */
+/**
+ * Four independent chains of operations keep all execution units of the core busy, so another process on this core
+ * slows them down.
+ */
 function arithmetic(): number {
   let a = 1
   let b = 2

@@ -119,8 +119,8 @@ export class Directories {
   }
 
   /**
-   * Passes a request of the host to a plugin instance of the directory that the request names. If the request names
-   * no directory, any instance that supports the method answers.
+   * Passes a request of the host to a plugin instance. If the request names a directory, it goes to an instance of this
+   * directory. Otherwise, any instance that supports the method answers.
    */
   async serve(method: string, params: unknown, signal: AbortSignal): Promise<unknown> {
     const { directory } = (params ?? {}) as { directory?: string }

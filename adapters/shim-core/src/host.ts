@@ -37,7 +37,10 @@ export interface Opening {
   close(): void
 }
 
-/** If the host has missed a deadline, later calls wait this long, in ms, for any bytes from it before they fail. */
+/**
+ * If the host has missed a deadline, it has this long, in ms, to send any bytes. After that, calls fail at once, until
+ * bytes arrive.
+ */
 const awaitBytesMS = 250
 /**
  * If this many hosts have died while they ran the same call, the call is not sent again, because it may have killed
@@ -78,7 +81,8 @@ export class Host {
 
   /**
    * Opens a directory, now and on every later connection, until it is closed. Calls `linked` when the directory is open
-   * on a new connection, and when that connection is lost. The host of a new connection may have forgotten this shim.
+   * on a new connection, and when that connection is lost. The caller must not assume that the host of a new connection
+   * knows this shim.
    */
   open(params: InitializeParams, handlers: Handlers, linked: (isOpen: boolean) => void = () => {}): Opening {
     const directory = new Directory(params, handlers, linked)
@@ -135,8 +139,8 @@ export class Host {
         }
         if (!(err instanceof ConnectionClosed)) throw err
         if (losses.isLast(options.once ?? false) || Date.now() >= deadline) throw err
-        // If the call had to wait in the queue, it was sent on a connection that was opened later. If the connection
-        // broke, wait until it is closed, so that the next attempt does not use it again.
+        // A call without a connection waited in the queue, and was sent on a connection that opened later. If that
+        // connection is broken, wait until it is closed. Otherwise, the next attempt would use it again.
         const broken = connection ?? supervisor.connection
         if (broken && !broken.isWritable) await within(deadline - Date.now(), broken.closed)
       }
@@ -150,8 +154,8 @@ export class Host {
     const { connection, isDown } = this.#supervisor
     if (!connection) return isDown ? this.#attempt(() => {}) : undefined
     if (!connection.silence) return
-    // The call that missed its deadline was withdrawn. A host that is only slow still answers it, and this answer ends
-    // the silence.
+    // After a missed deadline, the shim withdraws the call. A host that is only slow still answers the withdrawn call,
+    // and this answer ends the silence.
     await within(connection.silence.since + awaitBytesMS - Date.now(), connection.silence.ended)
     if (connection.silence) throw new Error(this.trouble)
   }
@@ -172,7 +176,7 @@ export class Host {
     return this.#supervisor.stop(graceMS)
   }
 
-  /** Asks the host about a directory again. If there is no connection, the next attempt to reach the host begins. */
+  /** Asks the host about a directory again. If there is no connection, it first tries at once to reach a host. */
   async #reopen(directory: Directory): Promise<InitializeResult | undefined> {
     const { connection } = this.#supervisor
     if (!connection) {
@@ -216,8 +220,8 @@ class Losses {
 
   /**
    * Records that the call has lost its connection. Returns true if the call must not be sent again. A call that was
-   * never sent cannot have caused the loss, so it may be sent again. Hosts are counted by process id: right after a
-   * host was killed, a new bridge may connect to the same host again, and the call loses two connections to one host.
+   * never sent cannot have caused the loss, so it may be sent again. Hosts are counted by process id, because two
+   * connections may lead to the same host: right after a host was killed, a new bridge may still connect to it.
    */
   isLast(once: boolean): boolean {
     const sent = this.#sent

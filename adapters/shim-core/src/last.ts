@@ -134,7 +134,7 @@ function samePart(list: string, message: unknown, projection: Projector): (was: 
 /** The place of an old part in the new message. A part with an id is found even if it has changed. */
 type Place = { readonly index: number; readonly hasChanged: boolean } | "gone" | "unknown"
 
-/** Finds the new place of the part that was at index. */
+/** Finds the new place of the part that was at `index`. */
 function find(index: number, before: readonly unknown[], now: readonly unknown[], isSame: (was: unknown, part: unknown) => boolean): Place {
   if (index >= before.length) return "unknown"
   const equals = now.flatMap((part, i) => (isSame(before[index], part) ? [i] : []))

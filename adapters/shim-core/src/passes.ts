@@ -48,7 +48,10 @@ interface SessionState {
   sent: string | undefined
   /** The verdict of the last pass that the host has answered. */
   verdict: Verdict | undefined
-  /** True if the host may have changed the system prompt since its last answer, for example in a hard pass. */
+  /**
+   * True if the host may have changed the system prompt since it last answered a request for the system prompt, for
+   * example in a hard pass.
+   */
   isSystemOld: boolean
   /**
    * The lines that the user typed and that the harness has replaced with a command's template, by message id. A line is
@@ -73,7 +76,10 @@ interface Answer {
   draft?: Draft | undefined
 }
 
-/** Runs the passes of a harness's sessions. Passes of one session run in order; sessions run side by side. */
+/**
+ * Runs the passes of a harness's sessions. The passes of one session run one after another. Different sessions run at
+ * the same time.
+ */
 export class Passes {
   readonly #sessions = new Map<string, SessionState>()
   readonly #host: Host
@@ -81,7 +87,7 @@ export class Passes {
   readonly #log: Log
   readonly #observe: (failure: Error | undefined) => void
 
-  /** observe is called after every pass. It gets the error if the pass has failed, and otherwise undefined. */
+  /** `observe` is called after every pass. It gets the error if the pass has failed, and otherwise undefined. */
   constructor(host: Host, format: MessageFormat, log: Log, observe: (failure: Error | undefined) => void = () => {}) {
     this.#host = host
     this.#format = format
@@ -89,7 +95,7 @@ export class Passes {
     this.#observe = observe
   }
 
-  /** Turns messages into the wire, in place. Never fails, and never takes longer than the deadlines in limits. */
+  /** Turns `messages` into the wire, in place. Never fails, and never takes longer than the deadlines in `limits`. */
   async run(messages: unknown[], of: PassOf, limits: InitializeResult): Promise<Outcome> {
     const state = this.#state(of.session)
     const pass = state.last.then(() => this.#pass(state, messages, of, limits))
@@ -203,7 +209,7 @@ export class Passes {
     this.#log.warn("some patches do not fit, so their messages stay raw", { session, messages: unfit })
   }
 
-  /** Gets the host's answer for messages, and plans the wire in the meantime. */
+  /** Gets the host's answer for `messages`, and plans the wire while it waits. */
   async #answer(state: SessionState, messages: unknown[], params: Params, limits: InitializeResult): Promise<Answer> {
     const { encoder, applier } = state
     const guess = encoder.guess(messages)

@@ -11,12 +11,12 @@ import { ProtocolMajor, type InitializeResult } from "./generated/protocol.ts"
 export class Registrations {
   readonly #dir: string
   /**
-   * The answer that was stored last. Every pass calls remember, usually with the same answer, which need not be stored
-   * again.
+   * The answer that was stored last. Every pass calls `remember`, usually with the same answer, which need not be
+   * stored again.
    */
   #stored: InitializeResult | undefined
 
-  /** The name contains shim and version, because another version may register differently. */
+  /** `name` contains the shim and its version, because another version may register other tools and commands. */
   constructor(name: string, env: NodeJS.ProcessEnv = process.env) {
     const base = env.XDG_STATE_HOME
     const state = base && isAbsolute(base) ? base : process.platform === "win32" && env.LOCALAPPDATA ? env.LOCALAPPDATA : join(homedir(), ".local", "state")
@@ -24,8 +24,8 @@ export class Registrations {
   }
 
   /**
-   * Stores the host's answer for the directory. Each object is used for only one directory. Never throws, because a
-   * harness also works without the file.
+   * Stores the host's answer for the directory, unless this answer object was the last one stored. The host's answers
+   * for two directories are never the same object. Never throws, because a harness also works without the file.
    */
   remember(directory: string, answer: InitializeResult): void {
     if (answer === this.#stored) return

@@ -10,8 +10,8 @@ declare const repository: string // defined by the test runner
 
 const keys = <T extends object>(table: T) => Object.keys(table) as Array<keyof T>
 
-// The compiler checks the literals in generated/goldens.ts against the protocol's types. If the literals equal the
-// golden files, the files fit the types, too.
+// The compiler checks the literals in generated/goldens.ts against the protocol's types. This test checks that the
+// literals equal the golden files. So the golden files fit the types, too.
 test("the checked goldens are the files that the host's test reads", () => {
   const params = { ...hostNotifications, ...shimNotifications }
   const literals: Record<string, unknown> = { ...hostCalls, ...shimCalls, ...Object.fromEntries(Object.entries(params).map(([name, params]) => [name, { params }])) }

@@ -21,15 +21,15 @@ const key = (message: unknown) => (message as Message).info.id
 const lastOf = (messages: unknown[]) => LastArray.of(messages.map((message) => projection.snapshot(message)), key, projection)
 const mutation = (edits: Record<string, Patch>): WireMutation => ({ revision: 1, verdict: "steady", start: 0, edits })
 const text = (id: string, of: string): Part => ({ id, type: "text", text: of })
-/** OpenCode gives a reminder another part id on every pass. */
+/** OpenCode gives a reminder a new part id on every pass. */
 const reminder = (of: string): Part => ({ id: `new_${Math.random()}`, type: "text", text: of, synthetic: true })
 const user = (id: string, ...parts: Part[]): Message => ({ info: { id, role: "user" }, parts })
 const tag = (path: string): PatchOp => ({ op: "prepend", path: `${path}/text`, value: "§1§ " })
 const dropped = (path: string): PatchOp => ({ op: "replace", path: `${path}/text`, value: "[dropped §2§]" })
 
 /**
- * Applies `edits` to the array `before`. Then plays a pass over the array `now` that the host does not answer, and
- * returns the wire of this pass.
+ * Applies `edits` to the array `before`. Then plays a pass with the array `now`, but the host does not answer this
+ * pass. Returns the wire that the shim makes by itself.
  */
 function reapplied(before: Message[], edits: Record<string, Patch>, now: Message[], condense = false): { texts: string[][]; unfit: number | undefined } {
   const applier = new MutationApplier(key)
@@ -50,8 +50,8 @@ test("if a reminder has left a message, the patches of other messages still appl
   assert.deepEqual(reapplied(before, edits, now), { texts: [["[dropped §2§]"], ["§1§ plan"], ["go", "you are in plan mode"]], unfit: 0 })
 })
 
-// If the first part is removed, all other parts move up by one. A fixed bug: the patch of `/parts/0` was then applied
-// to the part that had moved there.
+// If the first part is removed, all other parts move up by one. A fixed bug: the shim applied the patch of `/parts/0`
+// to the part that had moved to this index.
 test("a patch follows its part to another index", () => {
   const before = [user("a", reminder("r"), text("1", "one"), text("2", "two"), text("3", "three"))]
   const edits = { a: [{ op: "replace", path: "/parts/0/text", value: "" }, tag("/parts/1"), dropped("/parts/2"), { op: "remove", path: "/parts/3" }] as PatchOp[] }
@@ -66,7 +66,7 @@ test("a message whose part has changed stays raw as a whole", () => {
   for (const condense of [false, true]) {
     assert.deepEqual(reapplied(before, edits, now, condense), { texts: [["another", "two"], ["§1§ three"]], unfit: 1 })
   }
-  // A tag and a removal do not depend on the content of their parts.
+  // A tag and a removal do not depend on the content of their parts, so they apply even to parts with other content.
   const more = { a: [tag("/parts/0"), { op: "remove", path: "/parts/1" }] as PatchOp[] }
   assert.deepEqual(reapplied(before, more, [user("a", text("1", "another"), text("2", "second"))]), { texts: [["§1§ another"]], unfit: 0 })
 })
@@ -98,8 +98,8 @@ test("a patch of a message that is remembered by its digest applies if the messa
   assert.deepEqual(reapplied(before, edits, [user("b", text("2", "two"))], true), { texts: [["two"]], unfit: 1 })
 })
 
-// For each part, the test picks at random what the patch does to it: the part stays, gets a tag, is dropped, or is
-// removed. As in the host's patches, a patch names a part by its index.
+// The test picks at random what a patch does to each part: the part stays, gets a tag, is dropped, or is removed. As in
+// the host's patches, a patch names a part by its index.
 test("a patch has the intended effect on each part, or none on the message", () => {
   let moved = 0
   for (let seed = 0; seed < 3000; seed++) {
@@ -113,7 +113,7 @@ test("a patch has the intended effect on each part, or none on the message", () 
       const role = i % 2 ? "assistant" : "user"
       return { info: { id: `m${i}`, role }, parts: Array.from({ length: random.below(5) }, () => fresh(role)) }
     })
-    /** What happens to each part. Equal parts have the same fate, because nobody could tell if they changed places. */
+    /** The fate of each part. Equal parts have the same fate, because nobody could tell if they changed places. */
     const fates = new Map<string, "stays" | "tag" | "drop" | "goes">()
     const identity = ({ info }: Message, { id, type, text, synthetic }: Part) => `${info.id} ${type === "text" && !synthetic ? id : `${type} ${text}`}`
     const fate = (message: Message, part: Part) => {

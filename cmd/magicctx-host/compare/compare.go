@@ -23,7 +23,8 @@ import (
 // Options say which sessions to compare, and at which prices.
 type Options struct {
 	Dir string
-	// Of lists trace files and ids of sessions. If it is empty, Run compares all traces that have changed since Since.
+	// Of lists trace files and ids of sessions. If it is empty, Run compares all traces that have changed after the
+	// time `Since`.
 	Of     []string
 	Since  time.Time
 	Prices replay.Prices
@@ -233,7 +234,7 @@ func ParseSince(text string, now time.Time) (time.Time, error) {
 // In $ for a million tokens.
 const maxPrice = 1e6
 
-// If name is a file, ReadPrices reads prices from the file as JSON. If not, it passes name to PricesOf.
+// If `name` is a file, ReadPrices reads prices from the file as JSON. Otherwise, it passes `name` to PricesOf.
 func ReadPrices(ctx context.Context, dataDir, name string) (replay.Prices, error) {
 	if name == "" {
 		return nil, nil

@@ -15,8 +15,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/view/page"
 )
 
-// Share writes a report about a recorded trace to path. `of` is the path of the trace, or the id of a session, whose
-// newest trace is then used.
+// Share writes a report about a recorded trace to the file `path`. `of` is the path of the trace, or the id of a
+// session. For a session, Share uses the newest trace.
 func Share(ctx context.Context, tell io.Writer, dataDir, of, path string, withTexts bool) error {
 	n, err := newestOf(ctx, dataDir, of)
 	if err != nil {

@@ -37,7 +37,8 @@ type sessionPage struct {
 	// Timeline is nil if the provider has reported no usage yet. Model is the model whose prices the bill uses.
 	Timeline *page.Timeline `json:"timeline,omitzero"`
 	Model    string         `json:"model"`
-	// Busts are the newest requests that changed the cached prefix, newest first. More counts the older requests.
+	// Busts are the newest requests that changed the cached prefix, newest first. More counts the older busts, which
+	// the page does not show.
 	Busts []bust `json:"busts"`
 	More  int    `json:"more"`
 	// Kept lists the pieces that the user keeps. It is null if no host knows the session. The user then cannot
@@ -188,8 +189,8 @@ func (p *pages) session(r *http.Request) (sessionPage, error) {
 	return out, nil
 }
 
-// panelOf returns the panel of a session. The host's list of all sessions contains no panels, to stay small. In that
-// case, panelOf builds the panel from the status.
+// panelOf returns the panel of a session. If st comes from the host's list of all sessions, it has no panel, because
+// the list must stay small. panelOf then builds the panel from the other fields of st.
 func panelOf(st schema.SessionStatus) *schema.Panel {
 	if st.Panel != nil {
 		return st.Panel
@@ -251,7 +252,7 @@ func piecesOf(dropped []store.DroppedRow, about map[int]string) map[int][]piece 
 	return taken
 }
 
-// newBust describes one request of the session. If the journal no longer contains the request, row is zero.
+// newBust describes one request of the session. If the journal no longer contains the request, `row` is zero.
 func newBust(pass int, row store.PassRow, prices models.LimitsRow, pieces []piece, removals map[int][]store.RemovalRow, summaries []chronicle.Compartment) bust {
 	b := bust{Request: pass, At: row.At, Pieces: append([]piece{}, pieces[:min(len(pieces), maxPieces)]...), Facts: []fact{}}
 	say := func(label, text string) { b.Facts = append(b.Facts, fact{label, text}) }
@@ -308,9 +309,9 @@ func newBust(pass int, row store.PassRow, prices models.LimitsRow, pieces []piec
 	return b
 }
 
-// coveredBefore returns the ordinal of the last message that summaries replaced before the request `pass`. It uses the
-// newest earlier removal by summaries. An older removal may have a larger ordinal, but no longer counts: the user has
-// gone back in the session since then, and the newest summaries were taken back.
+// coveredBefore returns the ordinal of the last message that summaries had replaced before the request `pass`. Only the
+// newest earlier removal by summaries counts. An older removal can have a larger ordinal if the user has gone back in
+// the session since then, because that withdraws the newest summaries.
 func coveredBefore(pass int, removals map[int][]store.RemovalRow) (through int) {
 	newest := 0
 	for before, all := range removals {

@@ -238,9 +238,10 @@ const imagesAreGood: Check = ({ turns }) =>
 const fourBreakpoints: Check = ({ breakpoints }) => (breakpoints > 4 ? [{ where: "body", detail: `${breakpoints} cache breakpoints` }] : [])
 
 /**
- * The newest message must end with a breakpoint, so that the next request finds the whole prompt in the cache. If there
- * are too many breakpoints, the AI SDK's packages remove the last ones, so they would remove this one first. A request
- * without any breakpoint is allowed, because another program, for example a gateway, may set the breakpoints.
+ * The newest message must end with a breakpoint, so that the next request finds the whole prompt in the cache. If a
+ * request has too many breakpoints, the AI SDK's packages remove the last ones, so the breakpoint of the newest message
+ * would go first. A request without any breakpoint is allowed, because another program, for example a gateway, may set
+ * the breakpoints.
  */
 const newestIsCached: Check = ({ turns, breakpoints }) => {
   const last = turns.at(-1)

@@ -1,4 +1,5 @@
--- The files that the newest ?2 sessions of a project have read, with the number of sessions, the most read first.
+-- The files that the newest ?2 sessions of a project have read. For each file, the query counts the sessions that have
+-- read it. The file with the most sessions comes first.
 SELECT c.subject, s.directory, count(*), max(c.at)
 FROM (
 	SELECT id, directory FROM sessions

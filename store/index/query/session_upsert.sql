@@ -1,4 +1,5 @@
--- If a session is read again, its rows stay. If it has moved, its project and directory change.
+-- If the indexer reads a session again, the session keeps its rows. If the session has moved since, its project and
+-- directory change.
 INSERT INTO sessions (harness, session, project, directory, source)
 VALUES (?1, ?2, ?3, ?4, ?5)
 ON CONFLICT (harness, session) DO UPDATE SET

@@ -1,5 +1,6 @@
--- A run (?2) of a project's dreamer (?1) was undone, so the calls that made its changes no longer count any memories.
--- The store credited each change to the newest call before it, so the calls are found by their times.
+-- A run (?2) of a project's dreamer (?1) was undone. So the memories that the run changed no longer count as results of
+-- the run's calls. The store had credited each change to the newest call before it, so the calls are found by their
+-- times.
 UPDATE agent_calls
 SET memories = 0
 WHERE id IN (

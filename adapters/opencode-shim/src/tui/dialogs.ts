@@ -90,7 +90,7 @@ export function showText(stack: Stack, solid: Solid, title: string, message: str
   stack.makeLarge()
 }
 
-/** A dialog gets the lower three quarters of the screen. Its title, keys and gaps need aroundRows rows. */
+/** A dialog may fill three quarters of the screen's rows. Its title, its keys and its gaps take aroundRows of them. */
 const share = 0.75
 const aroundRows = 7
 const fewestRows = 4

@@ -24,7 +24,7 @@ export function register(instance: Instance, registered: InitializeResult | unde
   }
 }
 
-/** The betas of OpenCode 2 do not check arguments against the schema. The host always checks them. */
+/** Registers tools. OpenCode 2's betas do not check arguments against the schema, but the host always does. */
 async function registerTools(instance: Instance, tools: readonly ToolDefinition[]): Promise<Registration | undefined> {
   return instance.ctx.tool?.transform((editor) => {
     for (const { name, description, parameters } of tools) {
@@ -36,7 +36,8 @@ async function registerTools(instance: Instance, tools: readonly ToolDefinition[
         options: { codemode: false },
         async execute(args, { sessionID, id, callID, signal }) {
           const params = { session: sessionID, directory: instance.directory, tool: name, callId: id ?? callID ?? "", args: args ?? {} }
-          // OpenCode treats a thrown error as a defect of the plugin. So a failure is the text of the result.
+          // OpenCode treats a thrown error as a defect of the plugin. So if the call fails, the tool returns the error
+          // message as its result.
           const { output } = await executeTool(instance.host, params, signal).catch((err: Error) => ({ output: err.message }))
           return { content: [{ type: "text", text: output }], structured: {} }
         },

@@ -23,7 +23,7 @@ test("an episode of trouble shows one notice, and ends with a pass that works", 
   }
 })
 
-// A fixed bug: if the patch of one message no longer fitted, all other messages were sent raw, with all their dropped
+// A fixed bug: if the patch of a single message did not fit, the shim sent all messages raw, even those with dropped
 // content.
 test("without an answer, a message that its patch no longer fits stays raw, and the others keep their patches", async (t) => {
   const { hooks } = await load(t)
@@ -37,7 +37,8 @@ test("without an answer, a message that its patch no longer fits stays raw, and 
   assert.deepEqual(await turn([reminder(), { ...own }]), [["§u1§ one"], ["§u2§ you are in plan mode", "two"], ["§u3§ three"]])
   fake.follow({ errors: { "session/transform": { code: -32603, message: "scripted" } } })
   assert.deepEqual(await turn([]), [["§u1§ one"], [], ["§u3§ three"]])
-  // The user's text is now at the index of the reminder. The reminder's patch would fit, but must not change this text.
+  // The user's text is now at the index that the reminder had before. The reminder's patch would fit this text, but
+  // must not change it.
   assert.deepEqual(await turn([{ ...own }]), [["§u1§ one"], ["two"], ["§u3§ three"]])
   assert.deepEqual(await turn([{ ...own }, reminder()]), [["§u1§ one"], ["two", "§u2§ you are in plan mode"], ["§u3§ three"]])
   fake.follow({})
@@ -112,8 +113,9 @@ test("trouble that is over when the turn ends leaves no mark", async (t) => {
 
 const prompt = (id: string, created: number) => ({ message: { id, time: { created } }, parts: [{ type: "text", text: "next" }] })
 
-// A fixed bug: the shim stored a message about its missing host, and this message was newer than the user's prompt.
-// OpenCode then called the model again, with an array that ended in an answer.
+// A fixed bug: the shim stored a message in the session to say that its host was missing. This message became newer
+// than the prompt that the user had just sent. OpenCode then called the model again, with an array that ended in an
+// answer.
 test("a prompt that comes while the mark is on its way waits for it, and is newer", async (t) => {
   const { hooks, opencode } = await load(t, full)
   await pass(hooks, [user("u1", "one", {}, "ses_p")])

@@ -187,9 +187,9 @@ export interface BustPrice {
    */
   thinking?: number
   /**
-   * cost is the price of the bust. Rent is the price of not having busted: the price of sending the removable
-   * content since the last bust, plus the price that is expected until the next lump. The unit of both is the
-   * price of reading one token from the cache.
+   * cost is the price of the bust. Rent is the price of not busting: the price of all requests since the last
+   * bust for sending the removable content, plus the price expected until the next lump. The unit of both is
+   * the price of reading one token from the cache.
    */
   cost?: number
   rent?: number
@@ -650,7 +650,9 @@ export interface LastBust {
   cause: string
   words: string
   /**
-   * removed and Resent are 0 if the bust removed nothing, for example because the harness caused the bust.
+   * removed is the size of the content that the bust removed. Resent is the size of the messages that the
+   * provider had to write to its cache again. Both are 0 if the bust removed nothing, for example because the
+   * harness caused the bust.
    */
   removed?: number
   resent?: number
@@ -948,8 +950,8 @@ export interface SessionStatus {
   /** contextTokens is our current estimate of the model's prompt limit. 0 means unknown. */
   contextTokens: number
   /**
-   * limitSource says where ContextTokens comes from, for example "catalogue". If a prompt showed the limit,
-   * LimitAt is the time of that prompt in Unix ms. Otherwise, LimitAt is 0.
+   * limitSource says where ContextTokens comes from, for example "catalogue". If the host learned the limit
+   * from a prompt that was sent, LimitAt is the time of that prompt in Unix ms. Otherwise, LimitAt is 0.
    */
   limitSource?: LimitSource
   limitAt?: number
@@ -1209,8 +1211,8 @@ export interface TextCompleteResult {
 /**
  * TokensBySource splits a session's prompt by its origin, in tokens. The host counts each part itself, and
  * then scales the parts of the messages so that they match the provider's count. Dropped is not scaled. A
- * dropped unit is only in Dropped, except that ToolInputs also includes the input of a call that stays on the
- * wire as a skeleton. Messages that the head covers are not included.
+ * dropped unit counts only as Dropped. But if its call stays on the wire as a skeleton, the input of the call
+ * also counts as ToolInputs. Messages that the head covers are not included.
  */
 export interface TokensBySource {
   system: number
