@@ -12,8 +12,8 @@ import "github.com/magicctx/magicctx-host/schema"
 type Rent struct {
 	// Paid is the rent for removable content since the last bust.
 	Paid int
-	// Coverable is the rent for messages that a summary could replace. It counts from the last change of the head. When
-	// the summary is published, Coverable is added to Paid.
+	// Coverable is the rent for messages that a summary could replace, since the last change of the head. When the
+	// summary is published, Coverable is added to Paid.
 	Coverable int
 	// Removable is the number of tokens that a bust would remove, by the newest estimate. Queued is the number of these
 	// tokens that belong to queued drops. Messages is the number of messages at the time of the estimate.
@@ -107,8 +107,9 @@ func (s *Session) buy(a *Assessment, r Readings, limit int) (Decision, bool) {
 	rent := a.Rent.paid(hasNews)
 	isLump := d.Price.Removed >= a.Rent.Removable+leastRemoved
 	if isLump {
-		// A lump has just come, so until the next lump, now is the best moment for the bust. The next lump will
-		// probably take as many passes as this one took. So the rent that those passes would cost is added in advance.
+		// A lump has just come. If the session makes the bust now, the bust also removes the lump. If it waited, it
+		// would pay rent for the lump, and the next such moment would be the next lump, which will probably take as
+		// many passes as this one took. So the rent of these coming passes is added in advance.
 		rent += d.Price.Removed * (s.Meta.Passes - a.Rent.GrewAt)
 		a.Rent.GrewAt = s.Meta.Passes
 	}

@@ -39,8 +39,8 @@ func answers(text, prompt *scored) bool {
 		prompt.Kind == index.Text && prompt.Role == index.User && strings.HasPrefix(prompt.Text, text.Context)
 }
 
-// The function `neighbours` sets the field `near` of each candidate. This field holds a part of the term scores of the
-// candidates near it.
+// The function `neighbours` fills the field `near` of each candidate. A candidate gets a part of the term scores of the
+// candidates next to it in the session.
 func neighbours(all []scored) {
 	order := make([]*scored, len(all))
 	for i := range all {
@@ -54,8 +54,8 @@ func neighbours(all []scored) {
 	})
 }
 
-// move raises the total of a message towards the total of a better message near it. The total of a commit
-// moves towards the best total of its project in the hour before the commit.
+// move raises the score of a message if a message near it has a better one. It also raises the score of a commit if
+// there is a better message in the commit's project in the hour before the commit.
 func move(hits []*scored) {
 	was := make(map[*scored]float64, len(hits))
 	for _, h := range hits {
