@@ -229,7 +229,8 @@ func (w *world) openStore() *store.Store {
 	}
 }
 
-// The test has locked the store, so a host that starts now has no store. awaitHost kills such hosts until a host works.
+// While the test had the store locked, a host that started could not open the store, and such a host never works.
+// awaitHost kills each of these hosts until a host works.
 func (w *world) awaitHost() {
 	w.t.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {

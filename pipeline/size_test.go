@@ -162,8 +162,8 @@ func TestGrowth(t *testing.T) {
 }
 
 // Bug F11: the user switched to a model that binds its thinking, so the host left out all older thinking. But the host
-// still counted this thinking as a part of the prompt, and freed space without need. The host may subtract only
-// thinking that the last measured prompt contained. The thinking of a3 is newer, so it must not be subtracted.
+// still counted this thinking as a part of the prompt, and freed space without need. The fix subtracts the thinking,
+// but only as far as the last measured prompt contained it. The thinking of a3 is newer, so it must not be subtracted.
 func TestLostThinkingIsSubtractedFromTheSize(t *testing.T) {
 	for name, c := range map[string]struct {
 		bindsBefore bool
@@ -195,7 +195,7 @@ func TestLostThinkingIsSubtractedFromTheSize(t *testing.T) {
 }
 
 // Bug F14: an answer without a usage called a tool, and a bust dropped the tool's output. The next pass subtracted the
-// output twice: it no longer counted the output, and also subtracted it as relief.
+// output twice. First it no longer counted the output, and then it also subtracted it as relief.
 func TestDropAfterTheMeasurementIsSubtractedOnce(t *testing.T) {
 	for _, c := range []struct {
 		name, drop string

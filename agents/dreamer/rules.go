@@ -209,8 +209,9 @@ func checkSplit(facts []string, of []chronicle.Memory) error {
 	return keeps(strings.Join(facts, " "), of, Finding{})
 }
 
-// movedDetail returns a detail, for example a number, that follows another word in the fact than in the note. This
-// detail may have moved from one fact to another: "timeout 30, retries 5" must not become "timeout 5".
+// movedDetail compares a fact with the note from which it was split. It looks for a detail, for example a number, that
+// does not follow the same word in both. Such a detail may have moved from one fact to another: "timeout 30, retries 5"
+// must not become "timeout 5".
 func movedDetail(fact string, note []string) (moved string, ok bool) {
 	words := wordsOf(strings.ToLower(fact))
 	for _, detail := range details(fact) {
@@ -272,8 +273,8 @@ func checkMerge(ch *Change, of []chronicle.Memory) error {
 	return keeps(ch.Content, of, Finding{})
 }
 
-// keeps checks that the new text has all details of the old texts and no other details. It may omit the details in
-// f.Gone, and may add those in f.Found.
+// The function `keeps` checks that the new text has all details of the old texts, and no others. As an exception, it
+// may omit the details in f.Gone and add the details in f.Found.
 func keeps(content string, old []chronicle.Memory, f Finding) error {
 	known := slices.Clone(f.Found)
 	words := wordsOf(content)

@@ -152,8 +152,8 @@ func (l *looker) summarise(a answer) {
 }
 
 // excess returns the best times for busts, and the money that they would have saved. Every prompt must fit into limit
-// tokens. If no choice of times achieves that, the money is 0, because the looker cannot explain how the run itself
-// stayed within the limit.
+// tokens. The run itself may have met this limit by means that the looker does not know. So if the looker finds no
+// times that meet it, the money is 0.
 func (l *looker) excess(limit int) (money float64, best []int) {
 	for _, u := range l.units {
 		if at := l.readyAt(u); u.left == u.tokens && at < len(l.session) {

@@ -76,7 +76,7 @@ func (t thinking) valid() float64 {
 	return float64(t.Valid) / float64(t.Sent)
 }
 
-// kept returns the share, from 0 to 1, of the blocks made by the model that were sent back and were valid.
+// kept returns the share of the model's thinking blocks that came back to the model and were still valid, from 0 to 1.
 func (t thinking) kept() float64 {
 	if t.Made == 0 {
 		return 1

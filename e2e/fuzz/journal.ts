@@ -52,8 +52,8 @@ export interface Sizes {
 }
 
 /**
- * Facts about a request that the judge finds out without the host. The causes in the host's journal must agree with
- * them.
+ * Facts about a request that the judge finds out by itself, without asking the host. The causes in the host's journal
+ * must agree with these facts.
  */
 export interface Facts {
   report: (rule: string, detail: string) => void

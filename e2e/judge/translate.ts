@@ -1,5 +1,5 @@
-// Translates a session that was recorded with one provider, so that it can be judged for another. The proofs of
-// thinking get the form that the other provider's package reads.
+// A session was recorded with one provider, but the judge shall check it against the rules of another provider. So this
+// file rewrites the proofs of thinking, for example signatures, into the form that the other provider's package reads.
 import type { Message, Part } from "./opencode.ts"
 import { namespaceOf } from "./opencode.ts"
 

@@ -196,7 +196,7 @@ func (w *world) work(seats []process, midway func()) []session {
 	return all
 }
 
-// The model only reads files, so the sessions do not depend on each other.
+// No step changes a file, so the sessions do not depend on each other.
 func (w *world) steps(dir string, n int) (steps []mockllm.Step) {
 	names := slices.Sorted(maps.Keys(files))
 	for i := range turnsOfSession * stepsOfTurn {

@@ -192,8 +192,9 @@ func TestDreamAsksNothing(t *testing.T) {
 	}
 }
 
-// The host first tests the checks of the memories by itself, and only then asks the model. The model corrects a memory
-// whose file has moved, and archives a memory whose file is gone. One undo takes back all these changes.
+// Some memories have a check, for example that a file exists. The host makes these checks by itself, and asks the model
+// only about the memories that fail. The model corrects a memory whose file has moved, and archives a memory whose file
+// is gone. One undo takes back all these changes.
 func TestDreamVerifiesMemories(t *testing.T) {
 	asked := 0
 	h := dreaming(t, func(*harness) (string, error) {
@@ -238,8 +239,8 @@ func TestDreamVerifiesMemories(t *testing.T) {
 	}
 }
 
-// The dreamer rewrites a memory that tells a story as a plain fact. If the dreamer's answer is not usable, the memory
-// stays unchanged.
+// Some memories tell a story. The dreamer turns such a memory into a plain fact. If its answer is not usable, the
+// memory stays unchanged.
 func TestDreamImprovesMemories(t *testing.T) {
 	answers := func(text string) func(*harness) (string, error) {
 		return func(*harness) (string, error) { return text, nil }
@@ -645,8 +646,8 @@ func TestDreamFollowsItsSchedule(t *testing.T) {
 	}
 }
 
-// After a failure, the schedule tries again an hour later. Three equal failures stop the schedule until the next day,
-// or until a run of the user succeeds.
+// After a failure, the schedule tries again an hour later. After three equal failures, it stops until the next day. It
+// continues earlier if the user starts a run and this run succeeds.
 func TestBugK13EqualFailuresEndTheSchedule(t *testing.T) {
 	asked, failure := 0, "401 unauthorized"
 	h := dreaming(t, func(*harness) (string, error) {

@@ -22,6 +22,6 @@ type Feature struct {
 	Storing func(*Pass, *store.PassCommit)
 	// When Stored is called, the session in memory does not yet contain the pass.
 	Stored func(*Pass)
-	// Done is called before the answer is sent, but not after a failed pass.
+	// Done is called just before the host sends the answer of a pass. It is not called for a failed pass.
 	Done func(context.Context, *Pass)
 }

@@ -114,7 +114,8 @@ func (p *player) retellEvent(params json.Value) (json.Value, error) {
 	patch := p.recount.patch(codec, m, ses)
 	isUnknown := patch == nil && m.Usage.Prompt() > 0 // this answer belongs to a pass before the trace
 	if isUnknown || p.overrides.window > 0 && ses.counted != nil && ses.counted.Prompt()+p.recount.unseen > p.overrides.window {
-		// A recorded answer does not prove that the prompt fits into the window of this replay.
+		// The recorded provider has accepted the prompt, but it may not fit into the window of this replay. A usage
+		// would claim that it does, so the usage is removed.
 		patch = schema.Patch{{Op: "remove", Path: paths.Usage}}
 	}
 	for i := range patch {

@@ -231,7 +231,8 @@ func hasPassword(address string) bool {
 	return strings.IndexByte(address[:end], '@') >= 0
 }
 
-// hasNoValue reports whether no value follows "token" or "pass". Sessions mention tokens all the time.
+// hasNoValue reports whether the text after "token" or "pass" assigns no value. Sessions mention tokens all the time,
+// so most mentions need no search.
 func hasNoValue(after string) bool {
 	after = strings.TrimLeft(after, `"'`)
 	return after == "" || !strings.ContainsRune(":=", rune(strings.TrimLeft(after+" .", " \t")[0]))

@@ -374,8 +374,8 @@ func TestTrigger(t *testing.T) {
 	}
 }
 
-// A run begins when the messages reach a certain size. In a small window, a single run may not read as much as that
-// (the cap), but it must begin nevertheless.
+// A run begins when the messages reach a certain size. In a small window, this size is larger than what one run may
+// read (the cap). The run must begin anyway, and read only a part of the messages.
 func TestTriggerForSizeInASmallWindow(t *testing.T) {
 	text := strings.TrimSpace(strings.Repeat("word ", 300))
 	list := slicesOf(Message{Role: transcript.Assistant, Texts: []string{text}, Tokens: 900}, 80)
@@ -394,7 +394,8 @@ func TestTriggerForSizeInASmallWindow(t *testing.T) {
 	}
 }
 
-// In a window of 1M tokens, a session becomes very expensive long before usage reaches the threshold.
+// In a window of 1M tokens, usage takes so long to reach the threshold that the session becomes very expensive before.
+// So the rent must begin a run earlier, as soon as it pays for one.
 func TestTriggerForRent(t *testing.T) {
 	list := slicesOf(Message{Role: transcript.Assistant, Texts: []string{strings.TrimSpace(strings.Repeat("word ", 300))}, Tokens: 900}, 40)
 	for i := range list {

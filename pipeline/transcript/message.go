@@ -206,8 +206,9 @@ type Codec interface {
 	Event(raw json.Value) (Event, error)
 	// TextPart returns a text part that replaces p.
 	TextPart(p Part, text string) json.Value
-	// ResultText returns the operations that replace the result of p with `text`, or nil if the provider would not see the
-	// new text.
+	// AddCall returns the operations that add a call with its result at the end of an answer. The model has not made
+	// this call: the host invents it, for example to show the todo list. In Pi and OpenCode 2, this is not possible,
+	// and AddCall returns nil.
 	ResultText(p Part, text string) schema.Patch
 	// AddCall returns the operations that add a finished call at the end of an answer, or nil if the harness has no
 	// such call.

@@ -19,7 +19,8 @@ export class ConnectionClosed extends Error {
 }
 
 /**
- * The other end has closed its output. When the process of the other end ends, the process may report a better reason.
+ * The other end has closed its output, but has not said why. Its exit code or signal, which the shim learns a moment
+ * later, may be a better reason.
  */
 export class EndOfOutput extends Error {
   override name = "EndOfOutput"
