@@ -351,8 +351,8 @@ func textAt(r *mockllm.Request, message, content int) string {
 	return r.Messages[message].Content[content].Text
 }
 
-// checkReplays fails if a replay of a recorded trace makes other wires than the recorded host. It needs several traces,
-// because only the later ones begin with a head.
+// checkReplays fails if a replay of a recorded trace sends a different wire than the recorded host did. It needs
+// several traces: only a trace that was recorded later begins with a head.
 func (w *world) checkReplays(traces string) {
 	w.t.Helper()
 	paths, err := filepath.Glob(filepath.Join(traces, "*.jsonl"))

@@ -104,12 +104,14 @@ func (o Outline) First(n int) (first []int64) {
 }
 
 type Copy struct {
-	// Units are the original's units with their tags, under the keys that they have in the copy, ascending by tag.
+	// Units are the units of the original that the copy also contains, ascending by tag. They have the tags that they
+	// have in the original, but the keys that they have in the copy.
 	Units []frozen.Unit
 	// Messages maps each message key of the original to its key in the copy.
 	Messages map[string]string
-	// Unknown maps the key of each message without a known unit to the key of the message after it. For example, a
-	// failed answer has no units, so only the next message shows which message of the original it copies.
+	// Unknown says where the copy has messages that cannot be compared, because they have no unit that the original
+	// also has. It maps the key of the message before such a message to the key of the message itself. For example, a
+	// failed answer has no units, so only the message before it shows which message of the original it copies.
 	Unknown map[string]string
 	// IsCompacted means that the copy begins with the harness's summary. Summary is the key of this summary in the
 	// original. It is "" if the original has made no pass since it was summarised.
@@ -187,8 +189,8 @@ func (o Outline) CopyOf(units []frozen.Unit) Copy {
 	return c
 }
 
-// original returns the key of the message that m is a copy of, or "". Some harnesses keep the key in a copy. Otherwise
-// the original is the first message that shares a unit with m and has no other copy yet.
+// The method `original` returns the key of the message that m is a copy of, or "". Some harnesses keep the key in a
+// copy. Otherwise the original is the first message that shares a unit with m and has no other copy yet.
 func (m outlined) original(units []frozen.Unit, places map[int64][]int, taken map[string]string) string {
 	first := ""
 	for _, u := range m.units {

@@ -54,7 +54,7 @@ func (s *Session) noteExpansion(tag int, p *transcript.Part) {
 //     looks at something new;
 //   - a command that was given more than once before: the model repeats it from habit, for example "git status".
 //
-// Rereads searches the messages only for a call that has occurred before. In most passes, there is none.
+// Rereads is fast in most passes: it searches the older messages only if a call of this Update has occurred before.
 func (s *Session) Rereads() (rereads []Reread, expansions []Expansion) {
 	isFresh := map[uint64]bool{} // the calls of this pass; if a call occurs twice in it, the earlier one is new, too, and so not removed
 	for i := range s.entries[min(s.updatedFrom, len(s.entries)):] {

@@ -107,9 +107,9 @@ func (s *Session) buy(a *Assessment, r Readings, limit int) (Decision, bool) {
 	rent := a.Rent.paid(hasNews)
 	isLump := d.Price.Removed >= a.Rent.Removable+leastRemoved
 	if isLump {
-		// A lump has just come. If the session makes the bust now, the bust also removes the lump. If it waited, it
-		// would pay rent for the lump, and the next such moment would be the next lump, which will probably take as
-		// many passes as this one took. So the rent of these coming passes is added in advance.
+		// A lump has just come, so now is a good moment for the bust, which also removes the lump. The next good moment
+		// comes with the next lump, which will probably take as many passes as this one took. Waiting would cost the
+		// rent of all these passes, so this rent counts in advance.
 		rent += d.Price.Removed * (s.Meta.Passes - a.Rent.GrewAt)
 		a.Rent.GrewAt = s.Meta.Passes
 	}

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The original of a session is a session of the same directory that has a unit with the same fingerprint. OpenCode 2 may
-// continue a session that began under version 1. It keeps the id, so the session of version 1 is then the original.
+// The original of a session is a session of the same directory that has a unit with the same fingerprint. OpenCode 2
+// may continue a session that began under version 1. It keeps the id, so the session of version 1 is then the original.
 func TestOriginalsAreOfTheSameDirectory(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	ctx := t.Context()

@@ -58,8 +58,8 @@ func (s *Waiting) Keep(key Key, units []UnitRow) error {
 	return nil
 }
 
-// of returns the units in the session's file, in the order of their tags. It leaves out units that are also in
-// `stored`. The host may have stored these units, and then have been killed before it removed the file.
+// The method `of` returns the units in the session's file, in the order of their tags. It leaves out units that are
+// also in `stored`. The host may have stored these units, and then have been killed before it removed the file.
 func (s *Waiting) of(key Key, stored []UnitRow) ([]UnitRow, error) {
 	if err := file.CheckFile(s.path(key)); err != nil {
 		return nil, err

@@ -68,7 +68,7 @@ type thinking struct {
 
 func (t thinking) invalid() int { return t.Sent - t.Valid }
 
-// valid returns the share of the sent blocks that were valid, from 0 to 1.
+// The method `valid` returns the share of the sent blocks that were valid, from 0 to 1.
 func (t thinking) valid() float64 {
 	if t.Sent == 0 {
 		return 1

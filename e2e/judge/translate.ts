@@ -1,5 +1,6 @@
-// A session was recorded with one provider, but the judge shall check it against the rules of another provider. So this
-// file rewrites the proofs of thinking, for example signatures, into the form that the other provider's package reads.
+// The judge can check a session against the rules of another provider than the one with which it was recorded. To make
+// this possible, translate rewrites the proofs of thinking, for example signatures, in the form that the other
+// provider's package reads.
 import type { Message, Part } from "./opencode.ts"
 import { namespaceOf } from "./opencode.ts"
 

@@ -19,8 +19,7 @@ const (
 	OpenAI    Dialect = "openai"
 )
 
-// A Request is a request that the server has received. Once the server has answered it, the Request does not change any
-// more.
+// A Request is a request that the server has received. It does not change once the server has answered it.
 type Request struct {
 	// Seq numbers the requests in the order of their arrival, from 1.
 	Seq     int

@@ -18,7 +18,7 @@ import (
 
 const buildTimeout = 5 * time.Minute
 
-// missing is the reason why the tests cannot run on this machine. It is nil if they can.
+// If the tests cannot run on this machine, `missing` is the reason. Otherwise, it is nil.
 var missing error
 
 // Main is the body of TestMain. It calls build with a directory for the build, runs the tests, and returns the exit

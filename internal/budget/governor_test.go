@@ -260,7 +260,8 @@ func (b *bench) longest(t testing.TB, q ask.Request) int {
 	return longest
 }
 
-// The provider may count twice as many tokens as the host.
+// The function `usage` invents the usage of each step. The provider may count up to twice as many tokens as the host,
+// and the harness may add up to 4,000 tokens.
 func usage(r *rapid.T, longest int, q ask.Request, steps int) (all []ask.Usage) {
 	read, isWorst := 0, rapid.Bool().Draw(r, "the worst case")
 	for range steps {

@@ -49,8 +49,8 @@ func (g *Governor) Worst(ctx context.Context, cfg schema.Config, q ask.Request, 
 	return all
 }
 
-// price returns the cost of tokens in billionths of a dollar. If the model's price is unknown, isPriced is false, and
-// price uses the prices of the most expensive known model.
+// The method `price` returns the cost of tokens in billionths of a dollar. If the model's price is unknown, isPriced is
+// false, and `price` uses the prices of the most expensive known model.
 func (g *Governor) price(ctx context.Context, cfg schema.Config, name string, used ask.Usage) (money int64, isPriced bool) {
 	provider, id, _ := ask.Split(name)
 	m := schema.Model{Provider: provider, ID: id}

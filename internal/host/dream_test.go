@@ -192,9 +192,9 @@ func TestDreamAsksNothing(t *testing.T) {
 	}
 }
 
-// Some memories have a check, for example that a file exists. The host makes these checks by itself, and asks the model
-// only about the memories that fail. The model corrects a memory whose file has moved, and archives a memory whose file
-// is gone. One undo takes back all these changes.
+// The host first finds out by itself which memories name files that are gone. Only then does it ask the model, which
+// corrects a memory whose file has moved, and archives a memory whose file is gone. One undo takes back all these
+// changes.
 func TestDreamVerifiesMemories(t *testing.T) {
 	asked := 0
 	h := dreaming(t, func(*harness) (string, error) {
@@ -626,7 +626,8 @@ func (h *harness) ticks(asked *int) func(now time.Time, want int) {
 	}
 }
 
-// A run begins only if a memory has changed, the last run was twelve hours ago, and a harness is connected.
+// A run begins only at night, and only if a memory has changed, the last run was at least twelve hours ago, and a
+// harness is connected.
 func TestDreamFollowsItsSchedule(t *testing.T) {
 	asked := 0
 	h := dreaming(t, func(*harness) (string, error) { asked++; return "<none/>", nil }, helpersA, helpersB)

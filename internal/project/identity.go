@@ -73,7 +73,8 @@ func identify(ctx context.Context, directory string) (string, error) {
 
 var commit = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 
-// Root returns the repository or worktree of a directory, or else the directory itself.
+// Root returns the root of the repository or worktree that contains a directory. Outside a repository, it returns the
+// directory itself.
 func Root(directory string) string {
 	root, _ := repositoryOf(directory)
 	return cmp.Or(root, directory)

@@ -8,8 +8,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// beside calls the function `yield` for each pair of a session's messages that are at most `far` messages apart. A
-// prompt and its answer have the distance 1, even if many tool calls come between them.
+// The function `beside` calls `yield` for each pair of messages of the same session that are at most `far` messages
+// apart. A prompt and its answer have the distance 1, even if many tool calls come between them.
 func beside(all []*scored, far int, yield func(a, b *scored, distance float64)) {
 	all = slices.DeleteFunc(slices.Clone(all), func(h *scored) bool { // leave out commits, and also files, because a file moves to its last use
 		return h.Kind == index.Read || h.Kind == index.Write || h.Kind == index.Commit

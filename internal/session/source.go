@@ -87,7 +87,8 @@ func (ss *Sessions) storedSession(s *Session) rawhistory.Session {
 	return rawhistory.Session{Harness: schema.Harness(s.Key.Harness), ID: s.Key.Session, Directory: s.Row.Directory, Anchors: AnchorsOf(s.Chronicle.Compartments)}
 }
 
-// AnchorsOf returns the messages whose ordinals are known from the compartments.
+// Compartments store the keys and ordinals of their messages. AnchorsOf returns these messages, from which the ordinals
+// of all other messages can be counted.
 func AnchorsOf(compartments []chronicle.Compartment) (anchors []chronicle.Place) {
 	for _, c := range compartments {
 		anchors = append(anchors, history.AnchorsOf(c.Start, c.Keys)...)

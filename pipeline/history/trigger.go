@@ -55,7 +55,7 @@ type WaitingDrops struct {
 	Active, Going int
 }
 
-// after returns the usage after the next bust. ok is false if no content waits for the bust.
+// The method `after` returns the usage that is left after the next bust. ok is false if no content waits for the bust.
 func (w WaitingDrops) after(usage float64) (projected float64, ok bool) {
 	if w.Active <= 0 || w.Going <= 0 {
 		return 0, false

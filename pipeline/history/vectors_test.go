@@ -33,7 +33,7 @@ func session(roles string, sizes ...int) *Messages {
 	return NewMessages(list, len(list))
 }
 
-// at returns a situation in a window of 128,000 tokens with an execute threshold of 65 %.
+// The function `at` returns a situation in a window of 128,000 tokens with an execute threshold of 65 %.
 func at(m *Messages, usage float64) Situation {
 	return Situation{Messages: m, Limit: 128_000, Threshold: 65, Usage: usage}
 }
@@ -181,8 +181,8 @@ func TestProtectedTail(t *testing.T) {
 	}
 }
 
-// calls replaces the texts of the assistant's messages with calls. `waiting` is the ordinal of a message whose call
-// gets no result.
+// The function `calls` replaces the texts of the assistant's messages with calls. `waiting` is the ordinal of a message
+// whose call gets no result.
 func calls(m *Messages, waiting int) *Messages {
 	for i := range m.list {
 		if msg := &m.list[i]; msg.Role == transcript.Assistant || msg.Ordinal == waiting {

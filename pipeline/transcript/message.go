@@ -206,12 +206,12 @@ type Codec interface {
 	Event(raw json.Value) (Event, error)
 	// TextPart returns a text part that replaces p.
 	TextPart(p Part, text string) json.Value
-	// AddCall returns the operations that add a call with its result at the end of an answer. The model has not made
-	// this call: the host invents it, for example to show the todo list. In Pi and OpenCode 2, this is not possible,
-	// and AddCall returns nil.
+	// ResultText returns the operations that replace the result of p with `text`, or nil if the provider would not see the
+	// new text.
 	ResultText(p Part, text string) schema.Patch
-	// AddCall returns the operations that add a finished call at the end of an answer, or nil if the harness has no
-	// such call.
+	// AddCall returns the operations that add a call with its result at the end of an answer. The model has not made
+	// this call: the host invents it to show the model its todo list. In Pi and OpenCode 2, this is not possible, and
+	// AddCall returns nil.
 	AddCall(c SyntheticCall) schema.Patch
 	// Head returns the messages of a head, in the harness's format.
 	Head(h Head) []json.Value

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// leftoverTimeout limits how long isServed waits for a connection. A second is plenty, because the system itself
-// accepts a connection to a listening host, and refuses any other connection, at once.
+// leftoverTimeout limits how long isServed waits for a connection. A second is plenty: the system does not wait for the
+// host, but answers a dial at once. It accepts the connection if a host listens, and refuses it if not.
 const leftoverTimeout = time.Second
 
 // Leftovers returns the sockets and token files in a runtime directory whose hosts were killed. The next host for the

@@ -30,7 +30,7 @@ func commandsOf(app *kong.Application) (all []*kong.Node) {
 	return all
 }
 
-// words returns the subcommands and flags of a command, and the fixed values of its arguments.
+// The function `words` returns the subcommands and flags of a command, and the fixed values of its arguments.
 func words(n *kong.Node) (all []string) {
 	for _, sub := range commandsIn(n) {
 		all = append(all, sub.Name)
