@@ -215,8 +215,8 @@ func (c Copy) Moved(g Gauge) Gauge {
 		g.Of = measurementOf("", g.Tokens)
 		return g
 	}
-	// If the copy lacks the message that g.Of names, g.Of stays as it is. All usages of the copy are older than this
-	// message, so the gauge treats it as reverted.
+	// If the copy lacks the message that g.Of names, g.Of keeps this message. All usages of the copy are older than the
+	// message, so the gauge treats the message as reverted.
 	g.Of = c.measurement(g.Of)
 	return g
 }

@@ -87,8 +87,8 @@ func (s *memo) isShell(e *entry) bool {
 	})
 }
 
-// mayExposeCalls reports whether an older answer with calls could become the last answer if this message were not sent,
-// and whether the provider would then require thinking at its start.
+// mayExposeCalls reports whether this message protects an older answer with calls. If the message were not sent, the
+// older answer could become the last answer, and the provider would require thinking at its start.
 func (e *entry) mayExposeCalls(p render.Profile) bool {
 	return p.WantsThinkingFirst && e.header.afterCalls
 }

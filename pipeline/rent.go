@@ -149,9 +149,10 @@ func (m Rent) after(d Decision) Rent {
 	return Rent{Coverable: m.Coverable, GrewAt: m.GrewAt}
 }
 
-// RunBudget returns how much a run of the historian may cost now, as a number of tokens read from the cache: the rent
-// for the messages before the working set, minus the price of the bust that shows their summary. `workingSet` is in
-// tokens. While a summary waits for its bust, RunBudget returns -1, so that no other run begins for rent.
+// RunBudget returns how much a run of the historian may cost now, as a number of tokens read from the cache. This is
+// the rent that the session has paid for the messages before the working set, minus the price of the bust that will
+// show their summary. `workingSet` is in tokens. While a summary waits for its bust, RunBudget returns -1, so that no
+// other run begins for rent.
 func (s *Session) RunBudget(published *History, workingSet int, p schema.Price) int {
 	if len(s.standing(published)) > s.State.Head.Shows() {
 		return -1

@@ -508,8 +508,8 @@ func TestDreamLeavesOutATaskThatKillsTheHost(t *testing.T) {
 	}
 }
 
-// The task maintain-docs is off until the user switches it on. The task only writes a diff, which the user may apply.
-// If all paths in the documents exist, the task asks no model.
+// The task maintain-docs is off until the user switches it on. It changes no document: it writes a diff, which the user
+// may apply. If all paths in the documents exist, there is nothing to correct, and the task asks no model.
 func TestDreamProposesCorrectionsOfDocuments(t *testing.T) {
 	text := "# Structure\n\n- `src/util.go`: helpers\n- `lib/a.go` stays\n<!-- mc:protected START -->\n- `src/util.go` is mine\n<!-- mc:protected END -->\n- tools/pack.sh packs\n"
 	asked := 0
@@ -626,8 +626,8 @@ func (h *harness) ticks(asked *int) func(now time.Time, want int) {
 	}
 }
 
-// A run begins only at night, and only if a memory has changed, the last run was at least twelve hours ago, and a
-// harness is connected.
+// A run begins only in the hours of the schedule (2:00 to 6:00), and only if a memory has changed, the last run was at
+// least twelve hours ago, and a harness is connected.
 func TestDreamFollowsItsSchedule(t *testing.T) {
 	asked := 0
 	h := dreaming(t, func(*harness) (string, error) { asked++; return "<none/>", nil }, helpersA, helpersB)

@@ -50,7 +50,7 @@ func TestCallsAreBooked(t *testing.T) {
 	}
 }
 
-// If no model has read the question, it has cost nothing.
+// If no model has read a question, the question has cost nothing, so the host must not book it.
 func TestRefusedCallsAreNotBooked(t *testing.T) {
 	asked := 0
 	h := answering(t, func(schema.AgentRunParams) (string, error) {

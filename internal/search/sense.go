@@ -36,7 +36,8 @@ func (s *search) addSense(all []scored) {
 	}
 }
 
-// subjects returns a direction for each candidate: the direction of its text and of the messages near it together.
+// The function `subjects` returns a direction for each candidate. The direction combines the meaning of the candidate's
+// text with the meaning of the messages near it.
 func subjects(all []scored) []words.Vector {
 	place := make(map[*scored]int, len(all))
 	order := make([]*scored, len(all))

@@ -442,7 +442,8 @@ func TestWorkingSet(t *testing.T) {
 	}
 }
 
-// A run with a chunk of 3,000 tokens also reads 5,000 other tokens, and writes 500 + 750 tokens.
+// Besides a chunk of 3,000 tokens, a run reads 5,000 tokens of instructions, examples and references. Its answer is
+// estimated at 500 tokens plus a quarter of the chunk (750 tokens).
 func TestRunCost(t *testing.T) {
 	if got := RunCost(3000, schema.Price{Fresh: 3, Read: 0.3, Output: 15}); got != 8000*10+1250*50 {
 		t.Error(got)

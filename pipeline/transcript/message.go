@@ -45,7 +45,7 @@ type Message struct {
 	Hidden bool
 	// Usage holds the token counts that the provider reported for this step, including the size of its prompt.
 	Usage Usage
-	// Tools maps tool names to whether the user message switches the tool on. It is nil if the message has no such
+	// Tools says for each tool name whether the user message switches the tool on. It is nil if the message has no such
 	// switches.
 	Tools map[string]bool
 	Parts []Part

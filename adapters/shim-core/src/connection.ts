@@ -51,7 +51,7 @@ export interface Pending<T = unknown> {
   cancel(reason: Error): void
 }
 
-/** The time from a missed deadline until the next bytes of the other end. */
+/** The other end has missed a deadline, and has sent no bytes since then. */
 export interface Silence {
   /** When the silence began, in ms of the clock. */
   readonly since: number

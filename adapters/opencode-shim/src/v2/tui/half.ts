@@ -145,7 +145,7 @@ class Half {
 
   /**
    * Registers the commands. Each command declares that it takes arguments. Otherwise, OpenCode would send a line such
-   * as "/ctx-dream status" as a prompt.
+   * as "/ctx-recomp 12-40" as a prompt.
    */
   private register(commands: News["commands"]): void {
     this.hasCommands = true
