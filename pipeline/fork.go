@@ -250,8 +250,8 @@ func (c Copy) MovedBinding(b frozen.Binding) frozen.Binding {
 	return b
 }
 
-// TagCounter returns the highest tag of the copy. Rules measure age in tags, so with the original's higher counter, the
-// copied units would seem old.
+// TagCounter returns the highest tag of the copy. The counter of the original may be higher. Rules measure age in tags,
+// so with that counter, the copied units would seem older than they are.
 func (c Copy) TagCounter() int {
 	if len(c.Units) == 0 {
 		return 0

@@ -13,7 +13,8 @@ import (
 
 func weighing(tokens int) string { return strings.Repeat("abc ", tokens) }
 
-// said returns a message. If prompt is not 0, it is an answer whose usage reports a prompt of this size.
+// The function `said` returns a message. If prompt is not 0, the message is an answer whose usage reports a prompt of
+// this size.
 func said(id, role string, tokens, prompt int) json.Value {
 	info := obj{}
 	if prompt > 0 {
@@ -306,7 +307,8 @@ func TestThinkingOfAFailedAnswerIsNotSent(t *testing.T) {
 }
 
 // Bug F14, here for thinking: a new preamble removes all thinking from the wire. The host subtracted all of it from the
-// size, but the size included only the thinking in the measured prompt.
+// size of the prompt. But the measured size included only the thinking that the measured prompt contained, so the
+// result was too small.
 func TestLostThinkingAfterTheMeasurementFreesNothing(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.w.bindsOf = func(m schema.Model) bool { return m.ID == "m2" }

@@ -116,7 +116,8 @@ func (t *tally) step(at place, blocks []promptcache.Block, head int, usage promp
 	if same := t.same(blocks); same < len(t.last) {
 		b := bust{Turn: at.turn, Step: at.step, Kept: sizeOf(blocks[:same]), Prompt: usage.Prompt()}
 		b.Soft = head > 0 && same >= head
-		// After a pause or a change of the model, nothing is cached. Such a bust does not count as cold.
+		// After a pause or a change of the model, the cache contains nothing, even of the baseline. Such a bust does
+		// not count as cold.
 		b.Cold = b.Soft && usage.Read > 0 && usage.Read < sizeOf(blocks[:head])
 		t.Busts = append(t.Busts, b)
 		isBust = true

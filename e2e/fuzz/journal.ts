@@ -139,7 +139,7 @@ export class Journal {
         if (last && expected !== undefined && expected < 0.3 * window) report("false-pressure", `pass ${pass} busts for ${bustCause} and believes in ${size} tokens, where ${expected} are to be sent in a window of ${window}`)
         break
       case "system-changed":
-        // After the host had lost its database, it answered the first request too late, so the shim sent an old system
+        // The host lost its database, and then answered the first request too late, so the shim sent an old system
         // prompt. The new database does not contain this prompt, so the next pass sees a change (-seed 730006).
         if (facts.hasLostDatabase && pass === 2) break
         if (!happened.systemChanged && last?.isSameSystem) lie("the system prompt is the same")

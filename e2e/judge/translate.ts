@@ -21,7 +21,8 @@ export function translate(raw: Message[], wire: Message[], npm: string): { raw: 
     let signature: string | undefined
     const parts = m.parts.map((p) => {
       if (namespace === "google" && p.type === "tool" && signature && !p.metadata) {
-        // Gemini signs the first call of a step, not its thoughts.
+        // Gemini does not sign its thoughts, but the first call of a step. So the signature of the thoughts moves to
+        // this call.
         const signed = { ...p, metadata: { google: { thoughtSignature: signature } } }
         signature = undefined
         renewed.set(identity(m, p), signed.metadata)

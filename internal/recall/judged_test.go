@@ -121,7 +121,7 @@ func messages(id string, day int, lines []string) (all []json.Value) {
 	return all
 }
 
-// Each session of the past begins a day after the previous one.
+// The sessions in the past of a situation begin one day apart.
 func (j *judged) script(n int) {
 	project := fmt.Sprint("git:case", n)
 	current := &scripted{id: fmt.Sprintf("ses_%d_a", n), harness: "opencode", project: project}

@@ -14,7 +14,7 @@ import (
 // Below this fidelity, summaries have lost more than they hold.
 const poorFidelity = 0.5
 
-// Faults names the reasons why the historian does not summarise the history as it should.
+// Faults returns the reasons why the historian does not summarise the history as it should, as texts for the user.
 func Faults(st schema.SessionStatus, now time.Time) []string {
 	return faultsOf(st, func(ms int64) string { return format.AgeOf(ms, now) + " ago" })
 }

@@ -82,8 +82,8 @@ const (
 	dropsSuffice = 0.75
 )
 
-// IsSmall reports whether the messages without a compartment are too small for a run. It needs only their size in
-// tokens, so a pass calls it before it collects the messages.
+// IsSmall reports whether the messages without a compartment are too small for a run. Collecting these messages takes
+// time, but IsSmall needs only their size in tokens. So a pass calls IsSmall first.
 func IsSmall(tokens, limit int, threshold, usage float64) bool {
 	return usage < min(threshold-proactiveRange, ForceUsage) && tokens < TriggerBudget(limit, threshold)
 }
