@@ -167,7 +167,8 @@ const keptTags = 25
 var tag = regexp.MustCompile(`^§(\d+)§`)
 
 // nextDrops returns the next range of tags that the model asks to drop, for example "12-40". The range begins after the
-// last range, and leaves out the newest keptTags tags. If the range is empty, nextDrops returns "".
+// range that the model has asked for before, and leaves out the newest keptTags tags. If the range is empty, nextDrops
+// returns "".
 func (p *provider) nextDrops(messages []mockllm.Message) string {
 	newest := 0
 	for _, m := range messages {

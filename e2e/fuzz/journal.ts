@@ -24,7 +24,8 @@ export interface Pass {
 }
 
 /**
- * What has happened in a session since its last good pass. If a pass busts, one of these events must explain the bust.
+ * What has happened in a session since its last good pass, which is the last pass whose wire the shim has applied. If a
+ * pass busts, one of these events must explain the bust.
  */
 export interface Happenings {
   flush: boolean
@@ -58,7 +59,10 @@ export interface Sizes {
 export interface Facts {
   report: (rule: string, detail: string) => void
   happened: Happenings
-  /** Comparisons with the last good request. Undefined if there was none. */
+  /**
+   * Comparisons with the last good request, to which the shim has applied a wire of the host. Undefined if there was
+   * none.
+   */
   last: { isSameModel: boolean; isSameSystem: boolean; stands: () => boolean } | undefined
   hasLostDatabase: boolean
   /** The size of the prompt before the pass changed anything. Undefined if the pass was for another prompt. */
