@@ -110,7 +110,8 @@ func testBadHistorians(t *testing.T, h schema.Harness) {
 	t.Parallel()
 	w := newWorldOf(t, h, suite.Root(t), logFiles())
 	o := w.withHistorian()
-	// All sessions of this test are on one day. The historians that fail and repeat use up a usual day's budget.
+	// All sessions of this test share the budget of one day. A historian that fails is asked again and again, which
+	// would use up a usual budget, so this budget is larger.
 	w.configure(`{"historian": {"disable": false}, "budget": {"money": 100, "historian": {"at_least": 100, "at_most": 100}}}`)
 	a := w.launch(o)
 	played := map[string]*talk{}

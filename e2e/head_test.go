@@ -229,7 +229,8 @@ func (w *world) openStore() *store.Store {
 	}
 }
 
-// The test has locked the store, so a host that starts now has no store. awaitHost kills such hosts until a host works.
+// While the test had the store locked, a host that started could not open the store, and such a host never works.
+// awaitHost kills each of these hosts until a host works.
 func (w *world) awaitHost() {
 	w.t.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
@@ -350,8 +351,8 @@ func textAt(r *mockllm.Request, message, content int) string {
 	return r.Messages[message].Content[content].Text
 }
 
-// checkReplays fails if a replay of a recorded trace makes other wires than the recorded host. It needs several traces,
-// because only the later ones begin with a head.
+// checkReplays fails if a replay of a recorded trace sends a different wire than the recorded host did. It needs
+// several traces: only a trace that was recorded later begins with a head.
 func (w *world) checkReplays(traces string) {
 	w.t.Helper()
 	paths, err := filepath.Glob(filepath.Join(traces, "*.jsonl"))

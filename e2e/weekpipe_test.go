@@ -24,8 +24,9 @@ func TestWeekOverAPipe(t *testing.T) {
 	testWeek(t, schema.HarnessOpenCode, func(w *week) player { return &pipe{week: w} })
 }
 
-// The harness is killed while a hidden agent asks one of its questions, chosen at random, and the host ends with the
-// harness. After the user has started the harness again, the week must end in the same state as without the kill.
+// The harness is killed while a hidden agent asks one of its questions, and its host ends with it. The test chooses the
+// question at random. After the user has started the harness again, the week must end in the same state as without the
+// kill.
 func TestWeekWithoutItsHarness(t *testing.T) {
 	t.Parallel()
 	killAt := 1 + rand.New(rand.NewPCG(*killSeed, 3)).IntN(weekQuestions)

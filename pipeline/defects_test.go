@@ -92,8 +92,8 @@ func TestDefectC12DropTouchesOnlyItsMessage(t *testing.T) {
 	}
 }
 
-// Bug C18: the prefix was gone after a long pause in the middle of a turn. The host delayed the bust to the end of the
-// turn, and then forgot it. A lost prefix is no reason to wait.
+// Bug C18: after a long pause in the middle of a turn, the prefix was gone. The host nevertheless delayed the bust to
+// the end of the turn, and then forgot it. It must bust at once: without a cached prefix, waiting saves nothing.
 func TestDefectC18IdleInTheMiddleOfATurnIsNotLost(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.add(message("u0", "user", w.now, nil, textPart("p0", "q0")), message("u1", "user", w.now, nil, textPart("p1", "q")),
@@ -107,8 +107,8 @@ func TestDefectC18IdleInTheMiddleOfATurnIsNotLost(t *testing.T) {
 	}
 }
 
-// Bug C3: a pass looked for the first content of a message, and then dropped this content. The next pass found other
-// first content, so the wire changed a second time.
+// Bug C3: a pass looked for the first content of a message, and then dropped this content. For the next pass, the first
+// content of the message was another part, so the wire changed a second time.
 func TestDefectC3BustAndNextPassSendTheSame(t *testing.T) {
 	for _, first := range []string{
 		`think signed "r1" | call read k1 {} -> "A"`,

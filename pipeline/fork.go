@@ -44,7 +44,7 @@ func fingerprint(m *transcript.Message, p *transcript.Part) int64 {
 	return n
 }
 
-// stamp sets the fingerprint of a unit from an older release, which has none. It also renews the fingerprint of a
+// stamp sets the fingerprint of a unit that an older release stored without one. It also renews the fingerprint of a
 // user's text: while the message waits in a queue, the harness may add words around the text, and remove them later.
 func (s *Session) stamp(u *frozen.Unit, m *transcript.Message, p *transcript.Part) {
 	if u.Fingerprint != 0 && (m.Role != transcript.User || p.Kind != transcript.Text) {
@@ -56,7 +56,7 @@ func (s *Session) stamp(u *frozen.Unit, m *transcript.Message, p *transcript.Par
 	}
 }
 
-// Stamped returns the fingerprints that have changed since the last committed pass, by tag.
+// Stamped returns the fingerprints that have changed since the last committed pass. The keys are tags.
 func (s *Session) Stamped() map[int]int64 { return s.stamped }
 
 // An Outline is the part of an array that CopyOf compares with another session.
@@ -89,8 +89,8 @@ func OutlineOf(codec transcript.Codec, raws []json.Value) Outline {
 	return o
 }
 
-// First returns the fingerprint of the first unit of n messages. It skips messages that have no unit, or no
-// fingerprint.
+// First returns up to n fingerprints: for each of the first messages, the fingerprint of its first unit. It skips a
+// message without units, and a message whose first unit has no fingerprint.
 func (o Outline) First(n int) (first []int64) {
 	for _, m := range o {
 		if len(first) == n {
@@ -104,12 +104,14 @@ func (o Outline) First(n int) (first []int64) {
 }
 
 type Copy struct {
-	// Units are the original's units with their tags, under the keys that they have in the copy, ascending by tag.
+	// Units are the units of the original that the copy also contains, ascending by tag. They have the tags that they
+	// have in the original, but the keys that they have in the copy.
 	Units []frozen.Unit
 	// Messages maps each message key of the original to its key in the copy.
 	Messages map[string]string
-	// Unknown maps the key of each message without a known unit to the key of the message after it. For example, a
-	// failed answer has no units, so only the next message shows which message of the original it copies.
+	// Unknown says where the copy has messages that cannot be compared, because they have no unit that the original
+	// also has. It maps the key of the message before such a message to the key of the message itself. For example, a
+	// failed answer has no units, so only the message before it shows which message of the original it copies.
 	Unknown map[string]string
 	// IsCompacted means that the copy begins with the harness's summary. Summary is the key of this summary in the
 	// original. It is "" if the original has made no pass since it was summarised.
@@ -118,8 +120,8 @@ type Copy struct {
 	// Next is the key of the answer to the original's newest request. The original has made no pass since this answer,
 	// so it has no units of the answer yet. Next is "" if the copy has no such answer.
 	Next string
-	// GoesOn means that answers follow the copied messages that the host does not know, for example because its
-	// database was lost. The host cannot tell for which wires the model gave these answers.
+	// GoesOn means that the copied messages are followed by answers that the host does not know, for example because
+	// its database was lost. The host cannot tell which wires the model has answered there.
 	GoesOn bool
 }
 
@@ -187,8 +189,8 @@ func (o Outline) CopyOf(units []frozen.Unit) Copy {
 	return c
 }
 
-// original returns the key of the message that m is a copy of, or "". Some harnesses keep the key in a copy. Otherwise
-// the original is the first message that shares a unit with m and has no other copy yet.
+// The method `original` returns the key of the message that m is a copy of, or "". Some harnesses keep the key in a
+// copy. Otherwise the original is the first message that shares a unit with m and has no other copy yet.
 func (m outlined) original(units []frozen.Unit, places map[int64][]int, taken map[string]string) string {
 	first := ""
 	for _, u := range m.units {
@@ -207,13 +209,14 @@ func (m outlined) original(units []frozen.Unit, places map[int64][]int, taken ma
 
 func (c Copy) Moved(g Gauge) Gauge {
 	if c.GoesOn && g.Of != "" {
-		// The host does not know the wires of the copy's newest usages: they may be the raw array, or a wire with a
-		// head that was lost. No message has an empty key, so the gauge ignores these usages.
+		// The host does not know for which wire the provider counted the newest usages of the copy. It may have been
+		// the raw array, or a wire with a head that was lost. So these usages say nothing about the host's own wires.
+		// Since no message has an empty key, the empty key here makes the gauge ignore them.
 		g.Of = measurementOf("", g.Tokens)
 		return g
 	}
-	// If the copy lacks the message that g.Of names, g.Of stays as it is. All usages of the copy are older than this
-	// message, so the gauge treats it as reverted.
+	// If the copy lacks the message that g.Of names, g.Of keeps this message. All usages of the copy are older than the
+	// message, so the gauge treats the message as reverted.
 	g.Of = c.measurement(g.Of)
 	return g
 }
@@ -241,14 +244,14 @@ func (c Copy) MovedSetup(s frozen.Setup) frozen.Setup {
 }
 
 // MovedBinding translates a binding of the original for the copy. If the copy lacks the binding's message, the message
-// key becomes empty. Answered then uses only the prompt of the binding.
+// key becomes empty, and the binding's prompt can be used only for (*memo).Answered.
 func (c Copy) MovedBinding(b frozen.Binding) frozen.Binding {
 	b.MessageKey = c.Messages[b.MessageKey]
 	return b
 }
 
-// TagCounter returns the highest tag of the copy. Rules measure age in tags, so with the original's higher counter, the
-// copied units would seem old.
+// TagCounter returns the highest tag of the copy. The counter of the original may be higher. Rules measure age in tags,
+// so with that counter, the copied units would seem older than they are.
 func (c Copy) TagCounter() int {
 	if len(c.Units) == 0 {
 		return 0

@@ -21,7 +21,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// providers has one model for each profile, for the random histories.
+// providers has one provider for each profile. The random sessions use them.
 var providers = map[string]string{
 	"anthropic": "anthropic", "amazon-bedrock": "bedrock", "google-vertex-anthropic": "vertex", "openai": "openai",
 	"github-copilot": "copilot", "local": "openai-compatible", "google": "google", "nobody": "unknown",
@@ -50,7 +50,7 @@ func TestInvariants(t *testing.T) {
 	}
 }
 
-// The twelfth invariant makes another pass, so it is checked elsewhere.
+// Invariant 12 is not in this list: it makes another pass, and then calls checkInvariants again.
 func checkInvariants(t *rapid.T, w *world) {
 	invariant1SteadyIsAppendOnly(t, w)
 	invariant2FirstApplicationOnlyOnABust(t, w)
@@ -215,7 +215,8 @@ var userTexts = []string{
 
 func (h *life) user() { h.prompt(!h.isShared) }
 
-// prompt adds a prompt, which may be blank if mayBeBlank. Pi does not send a blank prompt.
+// prompt adds a prompt of the user. The prompt may be blank only if mayBeBlank is true, because Pi does not send blank
+// prompts.
 func (h *life) prompt(mayBeBlank bool) {
 	texts := userTexts
 	if !mayBeBlank {
@@ -588,9 +589,10 @@ func tagIsNeverGivenTwice(t *rapid.T, w *world) {
 	}
 }
 
-// The next pass must not bust again for pressure. But a bust for rent may follow, which also drops the newest units
-// that the model has marked. And small busts may follow if there is no price, or if writing to the cache costs no more
-// than reading (-rapid.seed=6722935167943988486, 3338930536038272391, and 13711531760929742792 for OpenCode 2).
+// After a bust for pressure, the next pass must not bust for pressure again. But it may bust for rent, which also drops
+// the newest units that the model has marked. And small busts may follow if there is no price, or if writing to the
+// cache costs no more than reading (-rapid.seed=6722935167943988486, 3338930536038272391, and 13711531760929742792 for
+// OpenCode 2).
 func invariant12OneBustPerPressureEpisode(t *rapid.T, w *world) {
 	isOurs := w.result.Bust && slices.Contains([]string{string(CausePressure), string(CauseForce)}, w.result.BustCause)
 	if !isOurs || w.busy {

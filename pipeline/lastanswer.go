@@ -9,11 +9,12 @@ import (
 )
 
 // While thinking is on, Claude refuses a request whose last answer has calls but does not begin with thinking. Any
-// answer may become the last one, for example when the user reverts the messages after it. So the messages after an
-// answer decide whether one of its calls, or a text, must be sent. These decisions are not edits: after a revert, they must change
-// even on a steady pass, so each rendering makes them again from the transcript. While messages are
-// only added, these decisions change nothing that was sent, because the rules leave alone the newest answer and the
-// results before it (View.unread and View.separating in pipeline/rule).
+// answer may become the last one, for example when the user reverts the messages after it. So some answers have to keep
+// a call or a text that would otherwise be removed. Which answers these are depends on the messages after them.
+//
+// These decisions are not stored as edits: after a revert, they must change even on a steady pass. So each rendering
+// makes them again from the transcript. New messages at the end change nothing that was sent, because the rules leave
+// alone the newest answer and the results before it (View.unread and View.separating in pipeline/rule).
 
 type spared struct{ call, text bool }
 
@@ -22,9 +23,10 @@ func (s *memo) sparedOf(i int) spared {
 	return spared{call: s.hasToKeepCall(i, p, s.frame.Binds), text: s.hasToKeepText(i, p)}
 }
 
-// reviewEnd marks the rendered messages for which sparedOf has another result now, because new messages follow them.
-// sparedOf looks at no more than two later messages. Messages that the provider does not see, and answers that it joins
-// with the next one, do not count. So reviewEnd goes back only to the second-to-last message that counts.
+// New messages may change the result of sparedOf for messages that are already rendered. reviewEnd marks these as
+// stale. The result of sparedOf depends on no more than two later messages, not counting messages that the provider
+// does not see, and answers that it joins with the next one. So reviewEnd goes back only to the second-to-last message
+// that counts.
 func (s *memo) reviewEnd() {
 	for i, left := s.rendered-1, 2; i >= 0 && left > 0; i-- {
 		e := &s.entries[i]
@@ -37,12 +39,14 @@ func (s *memo) reviewEnd() {
 	}
 }
 
-// hasToKeepCall reports whether entry i must keep one call on the wire. Entry i or the next step may become the last
-// answer, for example after a revert, and Anthropic requires that the last answer begins with its thinking. So there
-// are two cases. First, entry i ends its turn with calls and signed thinking: without its calls, it would not be sent,
-// and an answer without thinking could become the last one. Second, the next step ends its turn with calls and signed
-// thinking: without a result between the two steps, the provider would join them, and the thinking of the next step
-// would be in the middle.
+// hasToKeepCall reports whether entry i must keep one call on the wire. Anthropic requires that the last answer of a
+// request begins with its thinking, and entry i or the next step may become the last answer, for example after a
+// revert. There are two cases:
+//
+//  1. Entry i ends its turn with calls and signed thinking. Without its calls, it would not be sent, and an answer
+//     without thinking could become the last one.
+//  2. The next step ends its turn with calls and signed thinking. Without a result between the two steps, the provider
+//     would join them, and the thinking of the next step would be in the middle of the joined answer.
 //
 // The thinking may be in a message before the calls: the provider joins an answer without calls with the next answer.
 //
@@ -62,10 +66,10 @@ func (s *array) hasToKeepCall(i int, p render.Profile, binds bool) bool {
 	return p.FusesAssistants && next < len(s.entries) && s.isStep(next) && s.endsTurnThinking(next)
 }
 
-// hasToKeepText reports whether entry i must be sent with a text, although it is a shell or has an empty text. This is
-// so if entry i ends a turn in which earlier answers have calls: without entry i, such an answer would be the last one,
-// and would have to begin with thinking. If no message follows, an empty answer gets no text, because the text would
-// ask the provider to continue the answer.
+// hasToKeepText reports whether entry i must be sent with a text, although it is a shell or has an empty text. Suppose
+// that entry i ends a turn, and that an earlier answer of this turn has calls. Without entry i, the earlier answer
+// would be the last one, and would have to begin with thinking. If no message follows, an empty answer gets no text,
+// because the provider would take the text for the beginning of an answer that it has to continue.
 func (s *memo) hasToKeepText(i int, p render.Profile) bool {
 	e := &s.entries[i]
 	isEmpty := e.traits.empty && !p.DropsEmptyText && !s.frame.Binds
@@ -83,8 +87,8 @@ func (s *memo) isShell(e *entry) bool {
 	})
 }
 
-// mayExposeCalls reports whether an older answer with calls could become the last answer if this message were not sent,
-// and whether the provider would then require thinking at its start.
+// mayExposeCalls reports whether this message protects an older answer with calls. If the message were not sent, the
+// older answer could become the last answer, and the provider would require thinking at its start.
 func (e *entry) mayExposeCalls(p render.Profile) bool {
 	return p.WantsThinkingFirst && e.header.afterCalls
 }

@@ -5,8 +5,8 @@ import "github.com/magicctx/magicctx-host/pipeline/transcript"
 // MarkerProvider is the name of the provider in the summary of the host's compaction marker.
 const MarkerProvider = "magicctx"
 
-// isMarker reports whether the entry is the summary of the host's marker. The model gets the text of this summary only
-// while no host runs, because the host puts the head in its place.
+// isMarker reports whether the entry is the summary of the host's marker. While a host runs, the model never gets the
+// text of this summary, because the host puts the head in its place.
 func (e *entry) isMarker() bool { return e.header.summary && e.header.wrote.Provider == MarkerProvider }
 
 // isBoundary reports whether entry i is the prompt at which the marker was set. This is the last prompt before the

@@ -7,10 +7,10 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// A removal was wrong if the model reads the content again within SoonPasses passes. Suppose that the content had
-// stayed for 20 passes. Each pass would have read it from the cache, at a tenth of the price of fresh tokens. This
-// costs twice that price. But when the removed content comes back, it is written to the cache once, at 1.25 times the
-// price. So after 20 passes, the removal was cheaper.
+// If the model reads removed content again within SoonPasses passes, the removal was a mistake. To keep the content for
+// 20 passes, the session would have read it 20 times from the cache, at a tenth of the price of fresh tokens. In sum,
+// this costs twice that price. If removed content comes back, it is written to the cache once, at 1.25 times that
+// price. So if it comes back after 20 passes or more, the removal was cheaper.
 const SoonPasses = 20
 
 type Reread struct {
@@ -21,7 +21,8 @@ type Reread struct {
 }
 
 type Expansion struct {
-	// Start and End are the ordinals of the first and the last message. Tokens is the size of the call's result.
+	// Start and End are the ordinals of the first and the last message that the call of ctx_expand shows. Tokens is the
+	// size of the call's result.
 	Start, End, Tokens int
 
 	tag int
@@ -53,7 +54,7 @@ func (s *Session) noteExpansion(tag int, p *transcript.Part) {
 //     looks at something new;
 //   - a command that was given more than once before: the model repeats it from habit, for example "git status".
 //
-// Rereads searches the messages only for a call that has occurred before. In most passes, there is none.
+// Rereads is fast in most passes: it searches the older messages only if a call of this Update has occurred before.
 func (s *Session) Rereads() (rereads []Reread, expansions []Expansion) {
 	isFresh := map[uint64]bool{} // the calls of this pass; if a call occurs twice in it, the earlier one is new, too, and so not removed
 	for i := range s.entries[min(s.updatedFrom, len(s.entries)):] {
@@ -123,9 +124,9 @@ func (s *array) eachItemBefore(tag int, f func(*rule.Item)) {
 	}
 }
 
-// RemovedIn returns the units of these messages that are not on the wire, and whose content the model has therefore
-// read again with ctx_expand. `tokens` is the size of the text that ctx_expand has shown. RemovedIn stops when its
-// units reach this size, because the text cannot contain more.
+// RemovedIn returns the units of these messages that are not on the wire. The model has read them again with
+// ctx_expand, whose result has `tokens` tokens. RemovedIn stops when its units reach this size, because the result
+// cannot contain more.
 func (s *content) RemovedIn(messageKeys []string, tokens int) (removed []Reread) {
 	for _, key := range messageKeys {
 		i, ok := s.index[key]

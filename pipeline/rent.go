@@ -12,8 +12,8 @@ import "github.com/magicctx/magicctx-host/schema"
 type Rent struct {
 	// Paid is the rent for removable content since the last bust.
 	Paid int
-	// Coverable is the rent for messages that a summary could replace. It counts from the last change of the head. When
-	// the summary is published, Coverable is added to Paid.
+	// Coverable is the rent for messages that a summary could replace, since the last change of the head. When the
+	// summary is published, Coverable is added to Paid.
 	Coverable int
 	// Removable is the number of tokens that a bust would remove, by the newest estimate. Queued is the number of these
 	// tokens that belong to queued drops. Messages is the number of messages at the time of the estimate.
@@ -41,7 +41,8 @@ func costOf(b schema.BustPrice, p schema.Price) int {
 	return int((p.Write - p.Read) / p.Read * float64(b.Resent+b.Thinking))
 }
 
-// meter adds the rent of this request, and returns the new sums. The caller uses them if the pass is steady.
+// meter adds the rent of this request, and returns the new sums. The caller uses them only if the pass is steady,
+// because a bust resets the sums.
 func (s *Session) meter(a Assessment, r Readings) Rent {
 	m := s.Meta.Rent
 	removable := max(0, m.Removable+int(a.perToken*float64(s.queued()))-m.Queued)
@@ -107,8 +108,9 @@ func (s *Session) buy(a *Assessment, r Readings, limit int) (Decision, bool) {
 	rent := a.Rent.paid(hasNews)
 	isLump := d.Price.Removed >= a.Rent.Removable+leastRemoved
 	if isLump {
-		// A lump has just come, so until the next lump, now is the best moment for the bust. The next lump will
-		// probably take as many passes as this one took. So the rent that those passes would cost is added in advance.
+		// A lump has just come, so now is a good moment for the bust, which also removes the lump. The next good moment
+		// comes with the next lump, which will probably take as many passes as this one took. Waiting would cost the
+		// rent of all these passes, so this rent counts in advance.
 		rent += d.Price.Removed * (s.Meta.Passes - a.Rent.GrewAt)
 		a.Rent.GrewAt = s.Meta.Passes
 	}
@@ -148,9 +150,10 @@ func (m Rent) after(d Decision) Rent {
 	return Rent{Coverable: m.Coverable, GrewAt: m.GrewAt}
 }
 
-// RunBudget returns how much a run of the historian may cost now, as a number of tokens read from the cache: the rent
-// for the messages before the working set, minus the price of the bust that shows their summary. `workingSet` is in
-// tokens. While a summary waits for its bust, RunBudget returns -1, so that no other run begins for rent.
+// RunBudget returns how much a run of the historian may cost now, as a number of tokens read from the cache. This is
+// the rent that the session has paid for the messages before the working set, minus the price of the bust that will
+// show their summary. `workingSet` is in tokens. While a summary waits for its bust, RunBudget returns -1, so that no
+// other run begins for rent.
 func (s *Session) RunBudget(published *History, workingSet int, p schema.Price) int {
 	if len(s.standing(published)) > s.State.Head.Shows() {
 		return -1

@@ -13,7 +13,8 @@ import (
 
 func weighing(tokens int) string { return strings.Repeat("abc ", tokens) }
 
-// said returns a message. If prompt is not 0, it is an answer whose usage reports a prompt of this size.
+// The function `said` returns a message. If prompt is not 0, the message is an answer whose usage reports a prompt of
+// this size.
 func said(id, role string, tokens, prompt int) json.Value {
 	info := obj{}
 	if prompt > 0 {
@@ -162,8 +163,8 @@ func TestGrowth(t *testing.T) {
 }
 
 // Bug F11: the user switched to a model that binds its thinking, so the host left out all older thinking. But the host
-// still counted this thinking as a part of the prompt, and freed space without need. The host may subtract only
-// thinking that the last measured prompt contained. The thinking of a3 is newer, so it must not be subtracted.
+// still counted this thinking as a part of the prompt, and freed space without need. The fix subtracts the thinking,
+// but only as far as the last measured prompt contained it. The thinking of a3 is newer, so it must not be subtracted.
 func TestLostThinkingIsSubtractedFromTheSize(t *testing.T) {
 	for name, c := range map[string]struct {
 		bindsBefore bool
@@ -195,7 +196,7 @@ func TestLostThinkingIsSubtractedFromTheSize(t *testing.T) {
 }
 
 // Bug F14: an answer without a usage called a tool, and a bust dropped the tool's output. The next pass subtracted the
-// output twice: it no longer counted the output, and also subtracted it as relief.
+// output twice. First it no longer counted the output, and then it also subtracted it as relief.
 func TestDropAfterTheMeasurementIsSubtractedOnce(t *testing.T) {
 	for _, c := range []struct {
 		name, drop string
@@ -306,7 +307,8 @@ func TestThinkingOfAFailedAnswerIsNotSent(t *testing.T) {
 }
 
 // Bug F14, here for thinking: a new preamble removes all thinking from the wire. The host subtracted all of it from the
-// size, but the size included only the thinking in the measured prompt.
+// size of the prompt. But the measured size included only the thinking that the measured prompt contained, so the
+// result was too small.
 func TestLostThinkingAfterTheMeasurementFreesNothing(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.w.bindsOf = func(m schema.Model) bool { return m.ID == "m2" }

@@ -22,7 +22,7 @@ import (
 type frame struct {
 	body       []byte
 	attachment []byte
-	// refused says why the attachment was not stored, or is nil.
+	// If the attachment was not stored, `refused` says why. Otherwise, it is nil.
 	refused error
 }
 

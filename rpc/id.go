@@ -15,8 +15,8 @@ import (
 // library any other id as a string: foreignID and the id's JSON text, for example "\x00-1" for -1.
 const foreignID = "\x00"
 
-// envelopeID returns the id in the form that the library accepts. If the id has any other type than number, string or
-// null, the error is errMalformedFrame.
+// envelopeID returns the id in the form that the library accepts. If the id is not a number, a string or null, the
+// error is errMalformedFrame.
 func envelopeID(id json.Value) (json.Value, error) {
 	if isNull(id) {
 		return id, nil

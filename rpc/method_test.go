@@ -6,8 +6,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The server knows only the methods in its table. If an entry had other types than the schema, the server would lose
-// fields.
+// The server knows only the methods in its table. If the types of an entry differed from the schema, the server would
+// lose fields.
 func TestMethodTableIsThatOfTheSchema(t *testing.T) {
 	known := map[string]bool{}
 	for _, want := range schema.Methods {

@@ -146,8 +146,8 @@ const maxConns = 256
 const refusalTimeout = 5 * time.Second
 
 // silenceTimeout is how long a new client may send nothing. A working client sends its first message at once, so a
-// client that is silent for this time hangs. The timeout is longer than stallTimeout, which ends a connection that
-// stalls within its first message, and logs the reason.
+// client that is silent for this long must have hung. The timeout is longer than stallTimeout, which ends a connection
+// that stalls within its first message, and logs the reason.
 const silenceTimeout = 2 * stallTimeout
 
 // A working client initializes at once. If there are too many connections, the server may close one that has not

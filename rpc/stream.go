@@ -31,10 +31,10 @@ type stream struct {
 
 	inFrame bool // whether the reader goroutine has read a part of a frame
 
-	// memory bounds the frames that this end holds, or is nil.
+	// `memory` bounds the frames that this end holds, or is nil.
 	memory *memory
-	// held is the memory reserved for the last frame. If a call takes this reservation over, held becomes nil.
-	// Otherwise it is released when the next frame is read. Only the reader goroutine uses held.
+	// `held` is the memory reserved for the last frame. If a call takes this reservation over, `held` becomes nil.
+	// Otherwise it is released when the next frame is read. Only the reader goroutine uses `held`.
 	held *reservation
 
 	// `in` is the message that ReadObject hands over to (*stream).received. Both run on the connection's reader
@@ -231,7 +231,8 @@ func (s *stream) received(req *jsonrpc2.Request, resp *jsonrpc2.Response) {
 	}
 }
 
-// sending stores the message for WriteObject. The argument of WriteObject has a private type, which hides the message.
+// The method `sending` stores the message for WriteObject. The argument of WriteObject has a private type, which hides
+// the message.
 func (s *stream) sending(req *jsonrpc2.Request, resp *jsonrpc2.Response) {
 	s.sendReq, s.sendResp = req, resp
 }

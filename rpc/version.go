@@ -6,7 +6,8 @@ import "runtime/debug"
 // github.com/magicctx/magicctx-host/rpc.Version=1.2.3".
 var Version string
 
-// The linker can set Version only if its declaration does not call a function.
+// init sets the version of a development build. The declaration of Version cannot do this: the linker can set a
+// variable only if its declaration does not call a function.
 func init() {
 	if Version == "" {
 		Version = buildVersion()

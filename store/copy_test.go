@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// A session of OpenCode 2 may have begun under version 1. Its id is then the same in both versions.
+// The original of a session is a session of the same directory that has a unit with the same fingerprint. OpenCode 2
+// may continue a session that began under version 1. It keeps the id, so the session of version 1 is then the original.
 func TestOriginalsAreOfTheSameDirectory(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	ctx := t.Context()

@@ -18,14 +18,15 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// While another program locks the database, a pass is answered but not stored, so no row records its tags. If the host
-// is then killed, the next host numbers the units again, in the order of the transcript. Usually they get the same
-// tags. But if the user has removed messages in the meantime, a tag that the model has seen would now be on different
-// content.
+// While another program locks the database, the host answers a pass without storing it, so no row records the pass's
+// tags. If the host is then killed, the next host numbers the units again, in the order of the transcript. Usually they
+// get the same tags. But if the user has removed messages in the meantime, a tag that the model has seen would now be
+// on different content.
 //
-// A wire without the new tags is no solution, because adding them later would change sent messages. A reserved range of
-// numbers is no solution either: a new host cannot know how many of the numbers were shown. If it skipped all of them,
-// sent units would get other tags after each kill.
+// Two simpler solutions do not work. The host could leave the new tags out of the wire. But it would have to add them
+// later, which would change messages that were already sent. Or the host could reserve a range of tags in advance. But
+// a new host would not know how many of these tags the model had seen. If it skipped the whole range, units that the
+// model knows by one tag would get another tag after each kill.
 //
 // So the units wait in a file next to the database, one file for each session. Load reads the file, and the next write
 // that stores the units removes the file. A killed process does not lose the file, but a power cut may.
@@ -57,8 +58,8 @@ func (s *Waiting) Keep(key Key, units []UnitRow) error {
 	return nil
 }
 
-// of returns the units in the session's file, in the order of their tags. It leaves out units that are also in
-// `stored`. The host may have stored these units, and then have been killed before it removed the file.
+// The method `of` returns the units in the session's file, in the order of their tags. It leaves out units that are
+// also in `stored`. The host may have stored these units, and then have been killed before it removed the file.
 func (s *Waiting) of(key Key, stored []UnitRow) ([]UnitRow, error) {
 	if err := file.CheckFile(s.path(key)); err != nil {
 		return nil, err

@@ -74,8 +74,8 @@ func byCategory(j Job, may func(chronicle.Memory) bool) (all []chronicle.Memory)
 	return all
 }
 
-// repeated returns the memories of each category with several memories, because these may repeat each other. It skips
-// memories with a check: the check tests the exact words of the memory.
+// The function `repeated` returns the memories that may repeat each other: all memories of each category that has
+// several. It skips a memory with a check, because the check tests the exact words of the memory.
 func repeated(j Job) []chronicle.Memory {
 	count := make(map[string]int)
 	may := func(m chronicle.Memory) bool { return m.Check == "" }
@@ -92,7 +92,8 @@ func doubtful(j Job) []chronicle.Memory {
 // A memory is stale if no session has learned it again for this time.
 const staleAfter = 14 * 24 * time.Hour
 
-// stale returns the memories that may be archived. While all memories fit into a prompt, it returns none.
+// The function `stale` returns the memories that may be archived. While all memories fit into a prompt, it returns
+// none.
 func stale(j Job) []chronicle.Memory {
 	if j.Excess <= 0 {
 		return nil
@@ -106,8 +107,8 @@ func stale(j Job) []chronicle.Memory {
 // A memory of longFrom bytes or more is unclear, because one fact in one sentence is shorter.
 const longFrom = 240
 
-// unclear returns the memories that tell a story, are long, or contain several facts. It skips memories that the user
-// wrote, and memories with a check of their words.
+// The function `unclear` returns the memories that tell a story, are long, or contain several facts. It skips memories
+// that the user wrote, and memories with a check, because the check tests their exact words.
 func unclear(j Job) []chronicle.Memory {
 	return byCategory(j, func(m chronicle.Memory) bool {
 		isStory := slices.ContainsFunc(wordsOf(m.Content), func(word string) bool { return slices.Contains(narrative, strings.ToLower(word)) })
@@ -209,8 +210,9 @@ func checkSplit(facts []string, of []chronicle.Memory) error {
 	return keeps(strings.Join(facts, " "), of, Finding{})
 }
 
-// movedDetail returns a detail, for example a number, that follows another word in the fact than in the note. This
-// detail may have moved from one fact to another: "timeout 30, retries 5" must not become "timeout 5".
+// movedDetail compares a fact with the note from which it was split. It looks for a detail, for example a number, that
+// does not follow the same word in both. Such a detail may have moved from one fact to another: "timeout 30, retries 5"
+// must not become "timeout 5".
 func movedDetail(fact string, note []string) (moved string, ok bool) {
 	words := wordsOf(strings.ToLower(fact))
 	for _, detail := range details(fact) {
@@ -272,8 +274,8 @@ func checkMerge(ch *Change, of []chronicle.Memory) error {
 	return keeps(ch.Content, of, Finding{})
 }
 
-// keeps checks that the new text has all details of the old texts and no other details. It may omit the details in
-// f.Gone, and may add those in f.Found.
+// The function `keeps` checks that the new text has all details of the old texts, and no others. As an exception, it
+// may omit the details in f.Gone and add the details in f.Found.
 func keeps(content string, old []chronicle.Memory, f Finding) error {
 	known := slices.Clone(f.Found)
 	words := wordsOf(content)
@@ -330,8 +332,8 @@ func wordsOf(text string) (words []string) {
 	return words
 }
 
-// details returns the words that a new text must keep: names, paths, commands, keys, numbers, and words such as
-// "never".
+// The function `details` returns the words that a new text must keep: names, paths, commands, keys, numbers, and words
+// such as "never".
 func details(text string) []string {
 	return slices.DeleteFunc(wordsOf(text), func(word string) bool {
 		isDetail := isRestrictive(word)

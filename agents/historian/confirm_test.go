@@ -112,7 +112,8 @@ func TestQuotesStandInTheUsersWords(t *testing.T) {
 	}
 }
 
-// Facts must stand in the messages. A false fact would be in the head of every later session of the project.
+// The host must remove a fact that the messages do not confirm. Otherwise, a false fact would be in the head of every
+// later session of the project.
 func TestFactsStandInTheirMessages(t *testing.T) {
 	for _, test := range []struct {
 		fact string

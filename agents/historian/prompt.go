@@ -75,8 +75,8 @@ func editPrompt(answer string) string {
 
 func paragraphs(sections []string) string { return strings.Join(sections, "\n\n") }
 
-// data puts marker lines around text that the model must not read as an instruction. The marker lines contain a hash of
-// the text, so the text cannot contain its own end line, and equal texts give equal lines.
+// The function `data` puts marker lines around text that the model must not read as an instruction. The marker lines
+// contain a hash of the text, so the text cannot contain its own end line, and equal texts give equal lines.
 func data(name, text string) string {
 	sum := sha256.Sum256([]byte(name + "\n" + text))
 	number := hex.EncodeToString(sum[:8])
@@ -104,8 +104,8 @@ func references(all []chronicle.Compartment) string {
 	return b.String()
 }
 
-// memories lists the known categories first, in their order, and then other categories, in the order of their first
-// fact. Within a category, the newest fact is last.
+// The function `memories` lists the known categories first, in their order, and then other categories, in the order of
+// their first fact. Within a category, the newest fact is last.
 func memories(all []chronicle.Memory) string {
 	order := slices.Clone(chronicle.Categories[:])
 	lines := map[string][]string{}

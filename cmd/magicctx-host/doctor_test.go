@@ -12,8 +12,9 @@ import (
 
 var failure = regexp.MustCompile(`(?m)^fail .*`)
 
-// A project's loader loads the plugin in the data directory, and the plugin finds its host there. If doctor did not
-// follow this chain, doctor --fix would switch the harness's own compaction on.
+// A project's loader loads the plugin in the data directory, and the plugin finds its host there. doctor must follow
+// this chain. Otherwise, it would believe that the plugin cannot work, and doctor --fix would switch the harness's own
+// compaction on.
 func TestDoctorFollowsTheLoaderOfAProject(t *testing.T) {
 	for name, installations := range map[string][][]string{
 		"project only":        {{"opencode", "--project"}, {"pi", "--project"}},

@@ -61,7 +61,8 @@ func signalled() (context.Context, context.CancelFunc) {
 	}
 }
 
-// A hostBuilder creates the host. closeHost ends background work and closes the store, after the last call to the host.
+// A hostBuilder creates the host. The caller must call closeHost after its last call to the host. closeHost ends the
+// background work and closes the store.
 type hostBuilder func(context.Context, hostOptions) (p rpc.Provider, closeHost func(), err error)
 
 type hostOptions struct {
@@ -124,8 +125,9 @@ func (e *exitError) Unwrap() error { return e.err }
 
 // run is the whole program.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, build hostBuilder) (code int) {
-	// For --help and --version, kong ends the process through the function given to kong.Exit. This would also end a test.
-	// So the function panics with an `exit` value instead, and run returns the exit code that this value contains.
+	// For --help and --version, kong calls the function given to kong.Exit, which normally ends the process. In a test,
+	// this would also end the test. So the function here panics with an `exit` value instead, and run returns the exit
+	// code in it.
 	type exit int
 	defer func() {
 		if p := recover(); p != nil {

@@ -115,9 +115,9 @@ func wallClock() clock.Clock {
 	return clock.System{}
 }
 
-// idleExit returns how long the host waits without clients before it ends. All harnesses share the host, but each has
-// its own configuration. So idleExit takes the longest time that the user has set, or the default if the user has set
-// none.
+// idleExit returns how long the host waits without clients before it ends. All harnesses share the host, but each
+// harness has its own configuration. So idleExit uses the longest time that any of them sets, or the default if none
+// sets a time.
 func idleExit(hostOptions) time.Duration { return idleExitOf(os.Getenv) }
 
 func idleExitOf(env func(string) string) time.Duration {

@@ -23,13 +23,13 @@ type looker struct {
 	isImplicit bool
 	session    []promptcache.Passage
 	busts      []int
-	// start is the size of the system prompt and the tools in tokens. size is the size that the prompt would have if
-	// nothing had been removed.
+	// `start` is the size of the system prompt and the tools in tokens. `size` is the size that the prompt would have
+	// if nothing had been removed.
 	start, size int
 	units       []*unit // in the order of the prompt
 	known       map[string]*unit
 	tags        map[string]int
-	// asked contains the tags that the model has asked to drop. told contains the turns that the historian has
+	// `asked` contains the tags that the model has asked to drop. `told` contains the turns that the historian has
 	// summarised.
 	asked, told []span
 	summaries   []summary
@@ -59,8 +59,8 @@ type unit struct {
 // `at`, or in any later request.
 type span struct{ at, first, last int }
 
-// see records a request. isGone means that the cache contained nothing of the request. isBust means that the request
-// does not extend the previous one.
+// The method `see` records a request. isGone means that the cache contained nothing of the request. isBust means that
+// the request does not extend the previous one.
 func (l *looker) see(blocks []block, p schema.Price, isGone, isBust bool) {
 	at := len(l.session)
 	now := promptcache.Passage{IsGone: isGone, Price: p}
@@ -126,7 +126,7 @@ func (l *looker) remove(at, place, tokens int) {
 	l.session[at].Ready = append(l.session[at].Ready, p)
 }
 
-// ask records that the model's answer to the newest request asks to drop a range of tags.
+// The method `ask` records that the model, in its answer to the newest request, asks to drop a range of tags.
 func (l *looker) ask(first, last int) { l.asked = append(l.asked, span{len(l.session), first, last}) }
 
 // The messages of a turn are one prompt, one answer for each call, and a last answer.
@@ -152,8 +152,8 @@ func (l *looker) summarise(a answer) {
 }
 
 // excess returns the best times for busts, and the money that they would have saved. Every prompt must fit into limit
-// tokens. If no choice of times achieves that, the money is 0, because the looker cannot explain how the run itself
-// stayed within the limit.
+// tokens. The run itself may have met this limit by means that the looker does not know. So if the looker finds no
+// times that meet it, the money is 0.
 func (l *looker) excess(limit int) (money float64, best []int) {
 	for _, u := range l.units {
 		if at := l.readyAt(u); u.left == u.tokens && at < len(l.session) {

@@ -13,9 +13,10 @@ var (
 	namedInCall = regexp.MustCompile(`^toolu_turn(\d+)_step(\d+)$`)
 )
 
-// The function `position` finds out how far the story has come. It searches the messages for a place, for example "Turn
-// 12, step 4", and begins with the newest message. Some of the newest messages contain no place, for example "continue"
-// or a tool result. Messages with older places may be gone. If no message contains a place, the result is false.
+// The function `position` finds out which turn and step the story has reached. It looks for the newest message that
+// contains a place, for example "Turn 12, step 4". It has to look at several messages, because some contain no place,
+// for example "continue" or a tool result, and older ones may be gone. If no message contains a place, the second
+// result is false.
 func position(messages []mockllm.Message) (place, bool) {
 	for _, m := range slices.Backward(messages) {
 		var newest place

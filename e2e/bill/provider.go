@@ -25,13 +25,15 @@ type provider struct {
 	story      story
 	limit      int // the largest prompt in tokens
 	isVersion2 bool
-	// settled waits until no historian runs. Without it, the result would depend on the machine's speed. It may be nil.
+	// `settled` waits until no historian runs. Without it, the result would depend on the machine's speed. It may be
+	// nil.
 	settled func(context.Context)
 
 	// mu guards cache, sizes and tally.
 	mu    sync.Mutex
 	cache promptcache.Cache
-	// now is the cache's time in ms. It does not depend on the machine's speed: only a pause of the user advances it.
+	// `now` is the time of the simulated cache, in ms. It does not depend on the machine's speed: only a pause of the
+	// user advances it.
 	now   int64
 	sizes map[promptcache.Hash]int
 	tally tally
@@ -42,7 +44,7 @@ type provider struct {
 	// lines contains all reminder lines that magicctx has added so far.
 	newestText string
 	lines      map[string]bool
-	// windows maps the number of a turn to the needles in the last prompt of that turn.
+	// The map `windows` says for each turn which needles the last prompt of that turn contains.
 	windows map[int]sighting
 }
 
@@ -165,7 +167,8 @@ const keptTags = 25
 var tag = regexp.MustCompile(`^§(\d+)§`)
 
 // nextDrops returns the next range of tags that the model asks to drop, for example "12-40". The range begins after the
-// last range, and leaves out the newest keptTags tags. If the range is empty, nextDrops returns "".
+// range that the model has asked for before, and leaves out the newest keptTags tags. If the range is empty, nextDrops
+// returns "".
 func (p *provider) nextDrops(messages []mockllm.Message) string {
 	newest := 0
 	for _, m := range messages {

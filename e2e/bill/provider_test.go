@@ -30,7 +30,7 @@ func request(turn int, blocks ...json.Value) *mockllm.Request {
 	return r
 }
 
-// long is longer than the shortest prefix that the provider caches.
+// The text `long` is longer than the shortest prefix that the provider caches.
 var long = strings.Repeat("A ledger of the harbour. ", 300)
 
 func TestUsageIsThatOfThePromptCache(t *testing.T) {

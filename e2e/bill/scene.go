@@ -64,7 +64,8 @@ func (s scene) maxRatio(spending schema.Spending, reads float64) float64 {
 }
 
 // OpenCode 2's compaction keeps only 8,000 tokens of messages, with shortened outputs. So it is cheaper than OpenCode
-// 1's, and magicctx saves less. In OpenCode 2, the plugin sets no breakpoint after the head.
+// 1's, and magicctx saves less. In OpenCode 2, the plugin sets no breakpoint after the head, so a bust that keeps the
+// baseline may not read all of it from the cache (coldHead).
 func (s scene) ofVersion2() scene {
 	s.maxRatios, s.coldHead = ratios(1, 1, 1), true
 	return s

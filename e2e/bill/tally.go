@@ -68,7 +68,7 @@ type thinking struct {
 
 func (t thinking) invalid() int { return t.Sent - t.Valid }
 
-// valid returns the share of the sent blocks that were valid, from 0 to 1.
+// The method `valid` returns the share of the sent blocks that were valid, from 0 to 1.
 func (t thinking) valid() float64 {
 	if t.Sent == 0 {
 		return 1
@@ -76,7 +76,7 @@ func (t thinking) valid() float64 {
 	return float64(t.Valid) / float64(t.Sent)
 }
 
-// kept returns the share, from 0 to 1, of the blocks made by the model that were sent back and were valid.
+// kept returns the share of the model's thinking blocks that came back to the model and were still valid, from 0 to 1.
 func (t thinking) kept() float64 {
 	if t.Made == 0 {
 		return 1
@@ -116,7 +116,8 @@ func (t *tally) step(at place, blocks []promptcache.Block, head int, usage promp
 	if same := t.same(blocks); same < len(t.last) {
 		b := bust{Turn: at.turn, Step: at.step, Kept: sizeOf(blocks[:same]), Prompt: usage.Prompt()}
 		b.Soft = head > 0 && same >= head
-		// After a pause or a change of the model, nothing is cached. Such a bust does not count as cold.
+		// After a pause or a change of the model, the cache contains nothing, even of the baseline. Such a bust does
+		// not count as cold.
 		b.Cold = b.Soft && usage.Read > 0 && usage.Read < sizeOf(blocks[:head])
 		t.Busts = append(t.Busts, b)
 		isBust = true

@@ -24,7 +24,8 @@ export interface Pass {
 }
 
 /**
- * What has happened in a session since its last good pass. If a pass busts, one of these events must explain the bust.
+ * What has happened in a session since its last good pass, which is the last pass whose wire the shim has applied. If a
+ * pass busts, one of these events must explain the bust.
  */
 export interface Happenings {
   flush: boolean
@@ -52,13 +53,16 @@ export interface Sizes {
 }
 
 /**
- * Facts about a request that the judge finds out without the host. The causes in the host's journal must agree with
- * them.
+ * Facts about a request that the judge finds out by itself, without asking the host. The causes in the host's journal
+ * must agree with these facts.
  */
 export interface Facts {
   report: (rule: string, detail: string) => void
   happened: Happenings
-  /** Comparisons with the last good request. Undefined if there was none. */
+  /**
+   * Comparisons with the last good request, to which the shim has applied a wire of the host. Undefined if there was
+   * none.
+   */
   last: { isSameModel: boolean; isSameSystem: boolean; stands: () => boolean } | undefined
   hasLostDatabase: boolean
   /** The size of the prompt before the pass changed anything. Undefined if the pass was for another prompt. */
@@ -133,13 +137,13 @@ export class Journal {
         break
       case "force":
       case "pressure":
-        // Until the provider next reports usage, the host does not know that OpenCode has pruned outputs (-seed
-        // 1000133).
+        // OpenCode may have pruned outputs. The host learns this only when the provider next reports a usage. Until
+        // then, it may bust for a pressure that no longer exists (-seed 1000133).
         if (happened.refused || happened.pruned) break
         if (last && expected !== undefined && expected < 0.3 * window) report("false-pressure", `pass ${pass} busts for ${bustCause} and believes in ${size} tokens, where ${expected} are to be sent in a window of ${window}`)
         break
       case "system-changed":
-        // After the host had lost its database, it answered the first request too late, so the shim sent an old system
+        // The host lost its database, and then answered the first request too late, so the shim sent an old system
         // prompt. The new database does not contain this prompt, so the next pass sees a change (-seed 730006).
         if (facts.hasLostDatabase && pass === 2) break
         if (!happened.systemChanged && last?.isSameSystem) lie("the system prompt is the same")
@@ -179,13 +183,14 @@ export class Journal {
 
 /** Checks the host's estimate of the prompt's size against the real size. */
 export function checkSize(pass: Pass, { expected, headless, copied, returned, tokens }: Sizes, { report, happened, window }: Pick<Facts, "report" | "happened" | "window">): void {
-  // Until the provider next reports usage, the host does not know that OpenCode has pruned outputs (-seed 700222).
+  // OpenCode may have pruned outputs. The host learns this only when the provider next reports a usage, so until then,
+  // its estimate may be too large (-seed 700222).
   if (pass.size === 0 || happened.refused || happened.pruned) return
-  // A steady pass changes nothing, so its estimate must be near `tokens`, the size that was sent. The estimate of a
-  // busting pass is the size before its changes. But two kinds of busting passes may also estimate the size that was
-  // sent. One is the first pass of a fork, because its estimate already includes the edits of the original session.
-  // After the loss of the database, the first pass of any session may do the same (-seed 700231). The other kind is a
-  // pass in which messages come back, with their branch or because a summary was removed.
+  // A steady pass changes nothing, so its estimate must be near `tokens`, the size that was sent. A busting pass
+  // estimates the size before its changes. But in two cases, its estimate may also be near the size that was sent.
+  // First, a fork begins with the edits of the original session, so the estimate of its first pass already includes
+  // them. After the loss of the database, the same is true of the first pass of any session (-seed 700231). Second,
+  // messages may come back, with their branch or because a summary was removed.
   const returns = pass.bustCause === "head-reverted" || pass.bustCause === "transcript-changed" || pass.verdict === "hard"
   const reals = pass.verdict === "steady" ? [tokens] : pass.pass === 1 || returns ? [expected, headless, tokens, ...returned] : [expected, copied, ...returned]
   const isNear = (real: number) => {

@@ -153,8 +153,9 @@ export function thinking(raw: readonly Turn[], wire: readonly Turn[], model: Mod
   if (own.length === 0) return hits
   const lost = own.filter((block) => !sent.get(owner)?.some((b) => b.signature === block.signature))
   if (lost.length > 0) {
-    // The three names tell a reader of the finding what happened: only some of the blocks are missing; all of them are,
-    // and the answer was joined with another one; or all of them are, for another reason.
+    // The name of the rule says what happened. "cut" means that only some of the blocks are missing. "lost-fused" means
+    // that all are missing, and that the answer was joined with another one. "lost" means that all are missing for
+    // another reason.
     const isFused = last.blocks.some((block) => block.message !== owner)
     const rule = lost.length < own.length ? "newest-thinking-cut" : isFused ? "newest-thinking-lost-fused" : "newest-thinking-lost"
     hits.push({ rule, at: owner, detail: `${lost.length} of ${own.length} thinking blocks of the newest answer are not sent; of ${outline(raw.slice(-4))} is left ${outline(wire.slice(-2))}` })

@@ -76,7 +76,8 @@ func numberedID(d Dialect, n int) string {
 	return fmt.Sprintf("toolu_mock%06d", n)
 }
 
-// validInput returns the arguments of a call. In an Anthropic answer without streaming, they must be valid JSON.
+// In an Anthropic answer without streaming, the arguments of a call must be valid JSON. If a test wants invalid
+// arguments, validInput returns them as a JSON string.
 func (b Block) validInput() json.Value {
 	if v := json.Value(b.input); v.IsValid() {
 		return v

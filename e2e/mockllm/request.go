@@ -19,7 +19,7 @@ const (
 	OpenAI    Dialect = "openai"
 )
 
-// A Request is a captured request. After its answer, it does not change.
+// A Request is a request that the server has received. It does not change once the server has answered it.
 type Request struct {
 	// Seq numbers the requests in the order of their arrival, from 1.
 	Seq     int
@@ -37,7 +37,8 @@ type Request struct {
 	Blocks    []PromptBlock
 	Simulated promptcache.Tokens
 	Reported  promptcache.Tokens
-	// Rule is the name of the rule that answered, or would have answered if the server had not refused the thinking.
+	// Rule is the name of the rule that matched the request. If the server refused the request because of its thinking,
+	// the rule still matched, but did not get to answer.
 	Rule     string
 	Thinking ThinkingCheck
 

@@ -50,8 +50,8 @@ func (s *Server) AddRule(r Rule) {
 	s.rules = append(s.rules, r)
 }
 
-// If no rule matches a request, the queue answers it. If the queue is empty, the server refuses the request, and the
-// test fails.
+// Enqueue adds steps to the queue. If no rule matches a request, the next step of the queue answers it. If the queue is
+// empty, the server refuses the request, and the test fails.
 func (s *Server) Enqueue(steps ...Step) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -146,8 +146,8 @@ func (p *Pi) idle(ctx context.Context, at int) error {
 		}
 		at = next
 		for {
-			// Pi announces a retry only a moment after the end of the run, and no record says that none will come. So
-			// wait a little.
+			// Pi announces a retry a moment after the end of the run. If there is no retry, Pi announces nothing. So
+			// wait a little before asking for the state.
 			time.Sleep(20 * time.Millisecond)
 			state, err := p.State(ctx)
 			if err != nil {

@@ -196,7 +196,7 @@ func (w *world) work(seats []process, midway func()) []session {
 	return all
 }
 
-// The model only reads files, so the sessions do not depend on each other.
+// No step changes a file, so the sessions do not depend on each other.
 func (w *world) steps(dir string, n int) (steps []mockllm.Step) {
 	names := slices.Sorted(maps.Keys(files))
 	for i := range turnsOfSession * stepsOfTurn {
@@ -264,9 +264,9 @@ func (w *world) checkServedByBoth(s session, cameAt int64) {
 	w.t.Logf("session %s: handed over after pass %d of %d", s.id, before, len(passes))
 }
 
-// hold delays the answers to a session's last requests until the newer host has come. A Pi process starts the newer
-// host, but this process itself starts slowly, so without the delay the sessions might end first. With the delay, the
-// newer host serves the last passes of each session.
+// hold delays the answers to a session's last requests until the newer host has come, so that the newer host serves the
+// last passes of each session. Without the delay, the sessions might end first, because a Pi process has to start the
+// newer host, and Pi itself starts slowly.
 func (w *world) hold(request int) {
 	const midway, last, pause = stepsOfTurn + stepsOfTurn/2, turnsOfSession*stepsOfTurn - 2, 200 * time.Millisecond
 	if w.came == nil || request < midway || request > last {

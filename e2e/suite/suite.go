@@ -18,7 +18,7 @@ import (
 
 const buildTimeout = 5 * time.Minute
 
-// missing is the reason why the tests cannot run on this machine. It is nil if they can.
+// If the tests cannot run on this machine, `missing` is the reason. Otherwise, it is nil.
 var missing error
 
 // Main is the body of TestMain. It calls build with a directory for the build, runs the tests, and returns the exit
@@ -71,8 +71,8 @@ func NeedsPi(t *testing.T, repo string) {
 	}
 }
 
-// If MAGICCTX_OPENCODE2 names the source of a beta, the test uses the beta. If not, the test uses the fake, and runs
-// only with -all.
+// NeedsOpenCode2 is for a test that needs OpenCode 2. If MAGICCTX_OPENCODE2 names the source of a beta, the test uses
+// the beta. If not, it uses a fake of OpenCode 2, and runs only with -all.
 func NeedsOpenCode2(t *testing.T) {
 	t.Helper()
 	Needs(t)
@@ -81,7 +81,8 @@ func NeedsOpenCode2(t *testing.T) {
 	}
 }
 
-// t.TempDir() is too long: on some systems, the path of a Unix socket is limited to 104 bytes.
+// Root returns a new directory with a short path. t.TempDir() is too long: on some systems, the path of a Unix socket
+// is limited to 104 bytes.
 func Root(t *testing.T) string {
 	t.Helper()
 	root, err := os.MkdirTemp("", "mcx")

@@ -260,7 +260,8 @@ func (b *bench) longest(t testing.TB, q ask.Request) int {
 	return longest
 }
 
-// The provider may count twice as many tokens as the host.
+// The function `usage` invents the usage of each step. The provider may count up to twice as many tokens as the host,
+// and the harness may add up to 4,000 tokens.
 func usage(r *rapid.T, longest int, q ask.Request, steps int) (all []ask.Usage) {
 	read, isWorst := 0, rapid.Bool().Draw(r, "the worst case")
 	for range steps {
@@ -435,8 +436,9 @@ func TestCutCallsAreBounded(t *testing.T) {
 	if err != nil || len(calls) != 1 {
 		t.Fatalf("%+v, %v", calls, err)
 	}
-	// The second step reads the question twice, 4,000 tokens of framing, and the first step's answer of 1,000 tokens.
-	// It writes 1,000 tokens.
+	// In the worst case, the provider counts twice as many tokens for the question as the host, so the question is in
+	// the sum twice. The second step also reads 4,000 tokens of framing and the first answer of 1,000 tokens, and it
+	// writes 1,000 tokens.
 	want := int64(320+2*question.Tokens()+4000+1000+1000) * chronicle.Dollar / 1_000_000
 	if c := calls[0]; c.Cost != nil || c.Reserved != want || c.Input != 300 || c.Output != 20 {
 		t.Errorf("%+v, want %d", c, want)
@@ -470,8 +472,8 @@ func TestBoundedAnswersCostLess(t *testing.T) {
 	short := question
 	short.MaxOutput = 2_000
 	long, bounded := b.Worst(t.Context(), b.cfg, question, 2), b.Worst(t.Context(), b.cfg, short, 2)
-	// If a question has no bound, an answer may have 32,000 tokens. The second step reads the answer of the first
-	// step again, so two steps are billed for three answers.
+	// If a question has no bound, an answer may have 32,000 tokens. The first answer is billed twice, because the
+	// second step reads it again. So the two steps are billed for three answers.
 	if long.Tokens-bounded.Tokens != 3*(32_000-2_000) || bounded.Money >= long.Money {
 		t.Errorf("at most %+v, and %+v with a bound", long, bounded)
 	}

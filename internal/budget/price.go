@@ -14,15 +14,18 @@ import (
 )
 
 const (
-	// mostOutput bounds an answer in one step, in tokens, if neither the question nor the model has a bound.
+	// mostOutput is the largest possible answer in one step, in tokens, if neither the question nor the model sets a
+	// limit.
 	mostOutput = 32_000
-	// framing is an upper bound of the tokens that a harness adds to a question, for example a description of the machine.
+	// A harness adds text of its own to a question, for example a description of the machine. framing is an upper bound
+	// for this text, in tokens.
 	framing = 4_000
-	// A provider may count a text as more tokens than the host does, but at most as `coarseness` times as many.
+	// A provider may count more tokens in a text than the host does. coarseness is an upper bound for this factor.
 	coarseness = 2
 )
 
-// Worst returns the most that a question can cost. Each step reads the question and the answers of the earlier steps.
+// Worst returns the most that a question can cost. In each step, the model reads the question again, together with its
+// answers in the earlier steps, so each step costs more than the one before it.
 func (g *Governor) Worst(ctx context.Context, cfg schema.Config, q ask.Request, steps int) work.Spent {
 	output := cmp.Or(q.MaxOutput, mostOutput)
 	if provider, id, ok := ask.Split(q.Model); ok {
@@ -46,8 +49,8 @@ func (g *Governor) Worst(ctx context.Context, cfg schema.Config, q ask.Request, 
 	return all
 }
 
-// price returns the cost of tokens in billionths of a dollar. If the model's price is unknown, isPriced is false, and
-// price uses the prices of the most expensive known model.
+// The method `price` returns the cost of tokens in billionths of a dollar. If the model's price is unknown, isPriced is
+// false, and `price` uses the prices of the most expensive known model.
 func (g *Governor) price(ctx context.Context, cfg schema.Config, name string, used ask.Usage) (money int64, isPriced bool) {
 	provider, id, _ := ask.Split(name)
 	m := schema.Model{Provider: provider, ID: id}

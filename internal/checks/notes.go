@@ -109,7 +109,7 @@ func (t *Tester) TestNotes(ctx context.Context, directory, identity string) erro
 	return err
 }
 
-// An attempt is a note that was tested. The field since is the time of the note's newest change, so a changed note
+// An attempt is a note that was tested. `since` is the time of the note's newest change. So after a change, the note
 // counts as untested.
 type attempt struct{ note, since int64 }
 

@@ -64,8 +64,9 @@ func keysOf(provider, model string) []string {
 	return []string{provider + "/" + model, model}
 }
 
-// CacheTTL returns the user's cache life for a model. Unlike Threshold, CacheTTL tries no shorter ids. If the value
-// is "auto", missing or invalid, CacheTTL returns nil, and internal/route chooses the cache life.
+// CacheTTL returns the user's cache life for a model. It does not cut the model's name as ofModel does, so the key
+// "gpt-5" does not cover "gpt-5-fast". If the value is "auto", missing or invalid, CacheTTL returns nil, and
+// internal/route chooses the cache life.
 func CacheTTL(cfg schema.Config, provider, model string) *time.Duration {
 	for _, key := range append(keysOf(provider, model), "default") {
 		if text, ok := cfg.CacheTTL[key]; ok {
@@ -76,7 +77,8 @@ func CacheTTL(cfg schema.Config, provider, model string) *time.Duration {
 }
 
 // PriceCliff returns the user's setting: a request with more tokens than `above` costs `factor` times as much. If the
-// setting is "none", `above` is 0. If it is "auto", missing or invalid, isSet is false, and internal/route chooses.
+// setting is "none", `above` is 0. If it is "auto", missing or invalid, isSet is false, and internal/route chooses the
+// cliff.
 func PriceCliff(cfg schema.Config, provider, model string) (above int, factor float64, isSet bool) {
 	for _, key := range append(keysOf(provider, model), "default") {
 		text, ok := cfg.PriceCliff[key]

@@ -51,8 +51,8 @@ func (l *loader) restrict(project, user *level, trusted bool) {
 	}
 }
 
-// agentsOf keeps an untrusted project from starting an optional agent. Such an agent is off unless the configuration
-// has a block for it, so the project's file must not count as having one.
+// agentsOf keeps an untrusted project from starting an optional agent. Such an agent starts only if the configuration
+// has a block for it. So agentsOf makes the loader forget that the project's file has such a block.
 func (r *restriction) agentsOf(user *level) {
 	for _, name := range []string{"dreamer", "sidekick"} {
 		if !r.project.named[name] || user.named[name] {
@@ -189,7 +189,8 @@ func union(a, b reflect.Value) reflect.Value {
 	return reflect.ValueOf(all)
 }
 
-// rawOf returns a bool, number or text as JSON would decode it.
+// rawOf returns the value of a bool, number or text in the type that the JSON decoder would give it, for example
+// float64 for a number.
 func rawOf(v reflect.Value) any {
 	switch {
 	case v.Kind() == reflect.Pointer:

@@ -15,7 +15,8 @@ type Warning struct {
 	Line int
 	// Key is empty if the warning is about the whole file.
 	Key string
-	// Value is empty if the key itself is the problem. Objects, lists and possible secrets show only kind and size.
+	// Value is the value in the file. For an object, a list or a possible secret, it says only the kind and the size.
+	// It is empty if the key itself is the problem.
 	Value   string
 	Allowed string
 	Message string

@@ -77,7 +77,8 @@ type check struct {
 	run  func(*examination, context.Context)
 }
 
-// ofProject lists the checks that read files of the project. The content of a repository can make them fail.
+// ofProject lists the checks that read files of the project. The content of a repository can make these checks fail. So
+// before doctor changes the user's own configuration, it runs them again outside the project.
 var ofProject = []check{
 	{"plugin", (*examination).plugin},
 	{"configuration", (*examination).configuration},

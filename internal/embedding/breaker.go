@@ -28,7 +28,8 @@ const (
 type breaker struct {
 	mu       sync.Mutex
 	failures []time.Time
-	// No request is sent before the time `until`. It is zero while the service works.
+	// After too many failures, the breaker lets no request through before the time `until`. While the service works,
+	// `until` is zero.
 	until   time.Time
 	isTried bool
 }

@@ -108,7 +108,8 @@ func TestRuleOfTheUserOutlivesItsSummary(t *testing.T) {
 	})
 }
 
-// The head must cover exactly the messages that are cut off, and its compartments must be contiguous.
+// `cut` is the number of messages that the head has replaced on the wire. The compartments must be contiguous from the
+// first message on, and one of them must end with the last of these messages.
 func (h *harness) checkNothingIsLost() {
 	h.t.Helper()
 	next, covered := 1, h.cut == 0

@@ -66,7 +66,7 @@ func BenchmarkSteady(b *testing.B) {
 }
 
 // BenchmarkSteadyWithHead alternates between two sessions: one has no head, the other has a head of 150 compartments.
-// The load of the machine hardly changes the ratio of their medians.
+// It also reports the ratio of their medians, because the load of the machine hardly changes this ratio.
 func BenchmarkSteadyWithHead(b *testing.B) {
 	const compartments = 150
 	for _, n := range []int{1000, 5000} {

@@ -192,8 +192,9 @@ func TestDreamAsksNothing(t *testing.T) {
 	}
 }
 
-// The host first tests the checks of the memories by itself, and only then asks the model. The model corrects a memory
-// whose file has moved, and archives a memory whose file is gone. One undo takes back all these changes.
+// The host first finds out by itself which memories name files that are gone. Only then does it ask the model, which
+// corrects a memory whose file has moved, and archives a memory whose file is gone. One undo takes back all these
+// changes.
 func TestDreamVerifiesMemories(t *testing.T) {
 	asked := 0
 	h := dreaming(t, func(*harness) (string, error) {
@@ -238,8 +239,8 @@ func TestDreamVerifiesMemories(t *testing.T) {
 	}
 }
 
-// The dreamer rewrites a memory that tells a story as a plain fact. If the dreamer's answer is not usable, the memory
-// stays unchanged.
+// Some memories tell a story. The dreamer turns such a memory into a plain fact. If its answer is not usable, the
+// memory stays unchanged.
 func TestDreamImprovesMemories(t *testing.T) {
 	answers := func(text string) func(*harness) (string, error) {
 		return func(*harness) (string, error) { return text, nil }
@@ -507,8 +508,8 @@ func TestDreamLeavesOutATaskThatKillsTheHost(t *testing.T) {
 	}
 }
 
-// The task maintain-docs is off until the user switches it on. The task only writes a diff, which the user may apply.
-// If all paths in the documents exist, the task asks no model.
+// The task maintain-docs is off until the user switches it on. It changes no document: it writes a diff, which the user
+// may apply. If all paths in the documents exist, there is nothing to correct, and the task asks no model.
 func TestDreamProposesCorrectionsOfDocuments(t *testing.T) {
 	text := "# Structure\n\n- `src/util.go`: helpers\n- `lib/a.go` stays\n<!-- mc:protected START -->\n- `src/util.go` is mine\n<!-- mc:protected END -->\n- tools/pack.sh packs\n"
 	asked := 0
@@ -625,7 +626,8 @@ func (h *harness) ticks(asked *int) func(now time.Time, want int) {
 	}
 }
 
-// A run begins only if a memory has changed, the last run was twelve hours ago, and a harness is connected.
+// A run begins only in the hours of the schedule (2:00 to 6:00), and only if a memory has changed, the last run was at
+// least twelve hours ago, and a harness is connected.
 func TestDreamFollowsItsSchedule(t *testing.T) {
 	asked := 0
 	h := dreaming(t, func(*harness) (string, error) { asked++; return "<none/>", nil }, helpersA, helpersB)
@@ -645,8 +647,8 @@ func TestDreamFollowsItsSchedule(t *testing.T) {
 	}
 }
 
-// After a failure, the schedule tries again an hour later. Three equal failures stop the schedule until the next day,
-// or until a run of the user succeeds.
+// After a failure, the schedule tries again an hour later. After three equal failures, it stops until the next day. It
+// continues earlier if the user starts a run and this run succeeds.
 func TestBugK13EqualFailuresEndTheSchedule(t *testing.T) {
 	asked, failure := 0, "401 unauthorized"
 	h := dreaming(t, func(*harness) (string, error) {

@@ -54,7 +54,7 @@ func (h *Host) Event(ctx context.Context, c client.Client, p schema.EventParams)
 	return schema.Empty{}, err
 }
 
-// forgetRawTokens forgets the size of the session's array, because a compaction by the harness has changed it.
+// A compaction by the harness has changed the session's array, so forgetRawTokens forgets the size of the array.
 func (h *Host) forgetRawTokens(ctx context.Context, key store.Key) error {
 	writing, cancel := h.guard.Writing(ctx)
 	defer cancel()

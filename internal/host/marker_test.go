@@ -242,8 +242,8 @@ func TestMarkerIsCheckedAtStart(t *testing.T) {
 	})
 }
 
-// Another release of OpenCode may use its database differently. So the host must not set the marker yet, and the status
-// must give the reason.
+// A newer release of OpenCode may use its database differently. The host must not write the marker into such a
+// database. It keeps the marker for later, and the status gives the reason.
 func TestMarkerRefusesAnotherRelease(t *testing.T) {
 	h, db := marked(t)
 	db.Exec(`INSERT INTO migration VALUES ('20990101000000_later', 1)`)

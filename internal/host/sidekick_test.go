@@ -162,7 +162,7 @@ func TestSidekickCannotForgeTags(t *testing.T) {
 	}
 }
 
-// If the user's file has no block "sidekick", no model is asked. If the budget is 0, the host says so, and only
+// If the user's file has no block "sidekick", /ctx-aug asks no model. If the budget is 0, the host says so, and only
 // searches.
 func TestSidekickNeedsABlockAndABudget(t *testing.T) {
 	asked := 0
@@ -186,7 +186,7 @@ func TestSidekickNeedsABlockAndABudget(t *testing.T) {
 	}
 }
 
-// K20: the harness must abort a sidekick that does not answer in time. The prompt does not wait.
+// K20: the harness must abort a sidekick that does not answer in time. The user's prompt must not wait for it.
 func TestK20SlowSidekickIsAborted(t *testing.T) {
 	h := sidekicking(t, schema.HarnessOpenCode, nil)
 	h.config.Sidekick.TimeoutMS = 1_500 // on a busy machine, less would end before the question is asked
@@ -211,7 +211,8 @@ func TestK20SlowSidekickIsAborted(t *testing.T) {
 	}
 }
 
-// If the prompt comes before the sidekick's answer, it gets the findings of the first search, and the run ends.
+// If the user's next prompt comes before the sidekick has answered, the prompt gets the findings of the first search,
+// and the sidekick's run ends.
 func TestPromptDoesNotWaitForTheSidekick(t *testing.T) {
 	for name, test := range map[string]struct {
 		meanwhile func(h *harness)

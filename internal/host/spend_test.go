@@ -50,7 +50,7 @@ func TestCallsAreBooked(t *testing.T) {
 	}
 }
 
-// If no model has read the question, it has cost nothing.
+// If no model has read a question, the question has cost nothing, so the host must not book it.
 func TestRefusedCallsAreNotBooked(t *testing.T) {
 	asked := 0
 	h := answering(t, func(schema.AgentRunParams) (string, error) {
@@ -92,8 +92,8 @@ func TestWithoutABudgetExtractsStandIn(t *testing.T) {
 }
 
 // The first question of a run fails, but the provider charges for it, because its model has read and written tokens. A
-// later question succeeds. In an earlier version, the status left out the failed question, although spend claimed that
-// it was included.
+// later question succeeds. In an earlier version, the status left out the failed question, although the command `spend`
+// said that the status includes it.
 func TestBillHoldsFailedQuestions(t *testing.T) {
 	h := answering(t, good)
 	h.limits.Price = schema.Price{Fresh: 3, Write: 3.75, Read: 0.3, Output: 15}

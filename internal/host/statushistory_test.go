@@ -9,7 +9,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// After a restart, the host reads the same figures from the store.
+// The status shows figures of the head and the history. After a restart, the host must read them from the store and
+// show the same figures.
 func TestStatusTellsHeadAndHistory(t *testing.T) {
 	h := answering(t, good)
 	h.talk(0, 20, 950, 40_000)

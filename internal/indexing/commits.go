@@ -10,12 +10,13 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// In the index, a project's commits are a session of the harness harnessGit.
+// The index treats the commits of a project as the messages of one session, whose harness is harnessGit.
 const harnessGit = "git"
 
-// Commits indexes the commits that lead to the HEAD of a directory, and returns their number. It leaves out the commits
-// that already led to the HEAD of the last complete run. So it also finds old commits on a branch that was merged since
-// then. After an error, the next run begins again, and stores no commit twice.
+// Commits indexes the commits that can be reached from the HEAD of a directory, and returns their number. It skips the
+// commits that could already be reached from the HEAD of the last complete run. If a branch was merged since then,
+// Commits also finds the old commits of this branch. After an error, the next run starts over, and stores no commit
+// twice.
 func (x *Indexer) Commits(ctx context.Context, directory, identity string, cfg schema.Config) (read int, err error) {
 	if _, err := os.Stat(directory); err != nil || !project.IsRepository(identity) || !cfg.Memory.GitCommitIndexing.Enabled {
 		return 0, nil // if the directory is gone, its commits stay in the index

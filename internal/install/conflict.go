@@ -14,7 +14,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/program"
 )
 
-// A Conflict is, for example, a second plugin that compacts sessions.
+// A Conflict is a setting or a file beside which magicctx cannot work, for example a second plugin that compacts
+// sessions.
 type Conflict struct {
 	Where        string // file, or file:line:column
 	Problem      string
@@ -143,7 +144,8 @@ func (c configuration) entries() (all []entry) {
 	return all
 }
 
-// loadedByHand returns entries of our plugin that users have added to lists which an installation does not edit.
+// loadedByHand returns entries of our plugin that an installation has not written. They are in lists that only users
+// edit.
 func (c configuration) loadedByHand() (found []entry) {
 	for _, e := range c.entries() {
 		if e.list != c.Harness.List && c.isShim(e.spec) {

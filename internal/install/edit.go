@@ -13,7 +13,7 @@ import (
 type former struct {
 	HasPlugin     bool `json:"has_plugin"`
 	HasCompaction bool `json:"has_compaction"`
-	// Entry is the spec of a shim that was already listed, if any.
+	// Entry is the spec of a shim that the list had before the installation, or "".
 	Entry string `json:"entry,omitempty"`
 	// Compaction holds the former values of the keys in switchesOff, if they were set.
 	Compaction map[string]json.Value `json:"compaction,omitempty"`

@@ -21,8 +21,8 @@ func newPi(t *testing.T) *home {
 	return h
 }
 
-// traces returns the files that an uninstallation should remove. The schema stays, because edited settings may name
-// it.
+// traces returns the files that an uninstallation should remove. The schema stays, because the user's settings may
+// refer to it.
 func (h *home) traces() map[string]string {
 	h.t.Helper()
 	all := h.contents()
@@ -106,7 +106,8 @@ func TestPiUninstallFromRewrittenSettings(t *testing.T) {
 	}
 }
 
-// Pi ignores all of its settings if it finds a comment, so our edit would have no effect.
+// Pi ignores all of its settings if the file contains a comment. An installation into such a file would have no effect,
+// so it must be refused.
 func TestPiSettingsWithCommentsAreRefused(t *testing.T) {
 	for content, want := range map[string]string{
 		"// mine\n{}":                          "settings.json:1:1: a comment or a trailing comma; Pi takes neither",

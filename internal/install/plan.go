@@ -23,7 +23,8 @@ type Plan struct {
 	File, Real string
 	// nil means that the file does not exist.
 	Before, After []byte
-	// Settings is a new magicctx.jsonc, or nil. The caller may set Settings to nil.
+	// Settings is a new magicctx.jsonc, or nil. If the user does not want this file, the caller sets Settings to nil
+	// before Apply.
 	Settings *Settings
 	Notes    []string
 
@@ -58,7 +59,7 @@ type Effect struct {
 	IsOffered bool
 }
 
-// Effects lists every file that Apply writes or deletes, in that order.
+// Effects lists every file that Apply writes or deletes, in the order in which Apply does so.
 func (p *Plan) Effects() []Effect {
 	switch {
 	case p.panel == nil:

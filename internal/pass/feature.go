@@ -20,8 +20,8 @@ type Feature struct {
 	// Decided is called before the wire is rendered. It may change the decision.
 	Decided func(context.Context, *Pass)
 	Storing func(*Pass, *store.PassCommit)
-	// When Stored is called, the session in memory does not yet contain the pass.
+	// When the host calls Stored, the pass is in the database, but the session in memory does not contain it yet.
 	Stored func(*Pass)
-	// Done is called before the answer is sent, but not after a failed pass.
+	// Done is called just before the host sends the answer of a pass. It is not called for a failed pass.
 	Done func(context.Context, *Pass)
 }

@@ -73,7 +73,8 @@ func identify(ctx context.Context, directory string) (string, error) {
 
 var commit = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 
-// Root returns the repository or worktree of a directory, or else the directory itself.
+// Root returns the root of the repository or worktree that contains a directory. Outside a repository, it returns the
+// directory itself.
 func Root(directory string) string {
 	root, _ := repositoryOf(directory)
 	return cmp.Or(root, directory)
@@ -108,8 +109,8 @@ func repositoryOf(directory string) (root string, err error) {
 
 const gitTimeout = 5 * time.Second
 
-// errNoRepository means that the directory has no root commit. Asking git again is useless until somebody changes the
-// directory.
+// errNoRepository means that the directory has no root commit. The answer stays the same until somebody changes the
+// directory, so it is useless to ask git again.
 var errNoRepository = errors.New("no commit of a repository")
 
 // These messages of git mean that there is no repository, that it belongs to another user, or that it has no commit.
@@ -143,7 +144,8 @@ func command(ctx context.Context, directory string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// If a git hook has started the host, variables such as GIT_DIR name another repository. So git does not get them.
+// environment returns the environment for git. If a git hook has started the host, the host's own environment has
+// variables such as GIT_DIR, which name another repository. So environment removes them.
 func environment() []string {
 	env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(strings.ToUpper(v), "GIT_") })
 	return append(env,

@@ -13,7 +13,7 @@ import (
 //go:embed prompts/*.md
 var prompts embed.FS
 
-// The guidance is parsed at its first use, because a bridge process never uses it.
+// The guidance is parsed at its first use. A bridge process never uses it, and so starts faster.
 var guidance = sync.OnceValue(func() *template.Template { return template.Must(template.ParseFS(prompts, "prompts/*.md")) })
 
 // guidanceHeading shows that a system prompt already contains the guidance.

@@ -44,8 +44,8 @@ func (t Tokens) Minus(u Tokens) Tokens {
 	return Tokens{t.Fresh - u.Fresh, t.Write - u.Write, t.Read - u.Read, t.Output - u.Output}
 }
 
-// Billed returns the tokens that the provider charges for. If the prompt is larger than the size at which the model's
-// prices rise (its cliff), the result is a multiple of t.
+// Billed returns the tokens that the provider charges for. Above a certain size of the prompt (the model's cliff),
+// prices rise. Billed expresses the rise in tokens: if prices double, it returns twice the tokens.
 func (t Tokens) Billed(c route.Cliff) Tokens {
 	factor := c.At(t.Prompt())
 	times := func(n int) int { return int(math.Round(float64(n) * factor)) }
@@ -94,8 +94,8 @@ func (c *Cache) Account(nowMS int64, model string, blocks []Block) Tokens {
 			c.remember(nowMS, prefixes[i].hash)
 		}
 	}
-	// `read` cannot exceed `cacheable`: a hit ends at a breakpoint or before it, and its prefix was long enough when it
-	// was cached.
+	// This difference is never negative. A hit ends at a breakpoint or before it, and its prefix was long enough when
+	// it was cached. So `read` cannot exceed `cacheable`.
 	return Tokens{Fresh: size(prefixes) - cacheable, Write: cacheable - read, Read: read}
 }
 

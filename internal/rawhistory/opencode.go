@@ -125,7 +125,8 @@ func (r Reader) openCodeData() string {
 
 func (r Reader) home() string { return cmp.Or(r.Env("HOME"), r.Env("USERPROFILE")) }
 
-// checkRegular returns an error for a named pipe. Opening it would block until some program writes into it.
+// checkRegular returns an error if path is not a regular file, for example a named pipe. Opening a named pipe would
+// block until some program writes into it.
 func checkRegular(path string) error {
 	info, err := os.Lstat(path)
 	if err != nil {

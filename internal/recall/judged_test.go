@@ -121,7 +121,7 @@ func messages(id string, day int, lines []string) (all []json.Value) {
 	return all
 }
 
-// Each session of the past begins a day after the previous one.
+// The sessions in the past of a situation begin one day apart.
 func (j *judged) script(n int) {
 	project := fmt.Sprint("git:case", n)
 	current := &scripted{id: fmt.Sprintf("ses_%d_a", n), harness: "opencode", project: project}
@@ -236,8 +236,9 @@ next:
 	return ""
 }
 
-// Recall must deliver a line in at least 90 % of the situations that need one. At most 10 % of the delivered
-// lines may be wrong. The thresholds were chosen with the first file, before the second was written.
+// Recall must deliver a line in at least 90 % of the situations that need one. At most 10 % of the delivered lines may
+// be wrong. The thresholds of the search were tuned with the first file, before the second was written. So the second
+// file shows how recall works in situations that nobody has tuned it for.
 func TestLinesArriveWhenTheyAreNeeded(t *testing.T) {
 	for _, file := range []string{"tuned.txt", "heldout.txt"} {
 		t.Run(file, func(t *testing.T) {

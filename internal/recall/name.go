@@ -62,7 +62,7 @@ func namesIn(text string) (all []name) {
 	return all
 }
 
-// extension matches the end of a file's name, but not "e.g" or versions.
+// The pattern `extension` matches the end of a file's name, but not "e.g" or versions.
 var extension = regexp.MustCompile(`[A-Za-z0-9_-]{2,}\.(?:[a-z]{1,4}[0-9]?|json[lc]?|toml|proto|swift|scala|svelte|astro|patch|lock|mdx|ya?ml|gradle|graphql|tfvars)$`)
 
 var dotless = []string{"Makefile", "Dockerfile", "Taskfile", "Justfile", "Procfile", "Jenkinsfile", "Gemfile", "Rakefile", "Vagrantfile", "CODEOWNERS"}
@@ -175,11 +175,12 @@ var (
 	assignmentWord   = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=`)
 )
 
-// common matches the names of files that most directories have. Such a name alone does not identify a file.
+// The pattern `common` matches the names of files that most directories have. Such a name alone does not identify a
+// file.
 var common = regexp.MustCompile(`(?i)^(index|main|mod|lib|app|readme|package|package-lock|config|utils?|types?|helpers?|constants|makefile|dockerfile|setup|__init__|conftest|go|cargo|tsconfig|schema|doc|test|tests|style|styles|settings|server|client|router?|routes|models?|views?|urls|errors?|common|base|core|api|store|page|layout)\.?[a-z]*$`)
 
-// means reports whether a statement about the name `said` is also a statement about the name `used`. For example, a
-// rule about the command "npm run" is about "npm run lint", too.
+// The function `means` reports whether a statement about the name `said` is also a statement about the name `used`. For
+// example, a rule about the command "npm run" is about "npm run lint", too.
 func means(said, used name) bool {
 	switch {
 	case said.kind == aPath && used.kind == aPath:

@@ -26,10 +26,10 @@ func (f *fact) isSeen(visible []byte) bool {
 	return says(visible, strings.TrimSpace(f.lead+" "+f.text), f.asked, f.class == rule)
 }
 
-// says reports whether one line of text says the same as a sentence. The line must contain most of the sentence's
-// terms: all that are in `asked`, and some of the others. If the sentence is a rule and all its terms are in `asked`,
-// the line must be a rule, too. Otherwise, a prompt that only asks for the forbidden thing would count as the rule
-// itself.
+// The function `says` reports whether one line of text says the same as a sentence. `asked` contains the terms of the
+// cue that led to the sentence, for example the terms of a prompt. The line must contain most of the sentence's terms:
+// all that are also in `asked`, and some of the others. If the sentence is a rule and all its terms are in `asked`, the
+// line must be a rule, too. Otherwise, a prompt that only asks for the forbidden thing would count as the rule itself.
 func says(text []byte, sentence string, asked []string, isRule bool) bool {
 	if bytes.Contains(text, []byte(sentence)) {
 		return true
@@ -60,8 +60,8 @@ func says(text []byte, sentence string, asked []string, isRule bool) bool {
 	return false
 }
 
-// longest returns the longest word of a sentence that is not a filler word, because this word most likely names the
-// sentence's topic.
+// The function `longest` returns the longest word of a sentence, not counting filler words. This word most likely names
+// the sentence's topic.
 func longest(sentence string) (word string) {
 	for _, w := range strings.FieldsFunc(sentence, func(r rune) bool { return strings.ContainsRune(" \t`\"'.,;:!?()<>[]{}", r) }) {
 		if len(w) > len(word) && !slices.ContainsFunc(terms.Of(w), func(t string) bool { return empty[t] }) {

@@ -73,8 +73,8 @@ func Replace(file string, content []byte, perm fs.FileMode) (err error) {
 	return os.Rename(temporary.Name(), file)
 }
 
-// MakeDirectory creates a directory and the missing directories above it. A new directory belongs to the owner of
-// its parent, so that the user can remove what an installation by root has left.
+// MakeDirectory creates a directory and the missing directories above it. A new directory belongs to the owner of its
+// parent. So if root runs the installation, the user can still remove the new directories.
 func MakeDirectory(dir string, perm fs.FileMode) error {
 	info, err := os.Stat(dir)
 	switch {

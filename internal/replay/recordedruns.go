@@ -12,8 +12,8 @@ import (
 type recordedRuns struct {
 	trace *trace
 	takes int
-	// asked maps the id of a request to its question, while the question is open. named maps the name of a run to its
-	// question, open or not.
+	// The keys of `asked` are the ids of requests whose questions are still open. The keys of `named` are the names of
+	// runs, and it also contains the questions that were answered.
 	asked, named map[string]*take
 }
 
@@ -39,8 +39,8 @@ func (r *recordedRuns) read(frame rpc.TraceFrame, m *message) bool {
 	return true
 }
 
-// ask records a question. If it cannot read the question, or if there are already maxTakes, it ignores the question.
-// The replay then treats the question as not recorded.
+// ask records a question. It ignores a question that it cannot read, and every question after the first maxTakes. To
+// the replay, an ignored question looks as if it had not been recorded.
 func (r *recordedRuns) ask(m *message) {
 	var p schema.AgentRunParams
 	key, err := keyOf(m.Params)
@@ -79,8 +79,10 @@ func (p *player) noteRuns() {
 	}
 }
 
-// lackRuns reports each question to a hidden agent that is not in the trace. If all questions are in it, lackRuns
-// reports the recorded questions that the host has not asked. Without their answers, the replay lacks summaries.
+// lackRuns reports that the replayed host and the recorded host have asked hidden agents different questions. It
+// reports the new questions, because the trace has no answers to them. If there are none, and the settings are the
+// recorded ones, it reports the recorded questions that the replayed host has not asked. Without their answers, the
+// replay lacks summaries.
 func (p *player) lackRuns() {
 	p.report.AskedRuns = p.trace.cassette.asked
 	missed, unasked := p.report.MissedRuns, p.trace.cassette.unasked()

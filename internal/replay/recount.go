@@ -18,8 +18,8 @@ import (
 // contain.
 type recount struct {
 	on bool
-	// counted holds the usage of each answer, by the time at which the answer began. A fork copies messages with
-	// new ids, but with the same times.
+	// counted holds the usage of each answer, by the time at which the answer began. A fork copies messages with new
+	// ids, but with the same times, so the times also identify the copies.
 	counted map[int64]promptcache.Tokens
 	// unseen is the number of tokens that the trace does not show, mainly the definitions of tools: the
 	// recorded size of the first prompt minus its simulated size.
@@ -114,7 +114,8 @@ func (p *player) retellEvent(params json.Value) (json.Value, error) {
 	patch := p.recount.patch(codec, m, ses)
 	isUnknown := patch == nil && m.Usage.Prompt() > 0 // this answer belongs to a pass before the trace
 	if isUnknown || p.overrides.window > 0 && ses.counted != nil && ses.counted.Prompt()+p.recount.unseen > p.overrides.window {
-		// A recorded answer does not prove that the prompt fits into the window of this replay.
+		// The recorded provider has accepted the prompt, but it may not fit into the window of this replay. A usage
+		// would claim that it does, so the usage is removed.
 		patch = schema.Patch{{Op: "remove", Path: paths.Usage}}
 	}
 	for i := range patch {

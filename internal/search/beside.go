@@ -8,8 +8,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// beside calls the function `yield` for each pair of a session's messages that are at most `far` messages apart. A
-// prompt and its answer have the distance 1, even if many tool calls come between them.
+// The function `beside` calls `yield` for each pair of messages of the same session that are at most `far` messages
+// apart. A prompt and its answer have the distance 1, even if many tool calls come between them.
 func beside(all []*scored, far int, yield func(a, b *scored, distance float64)) {
 	all = slices.DeleteFunc(slices.Clone(all), func(h *scored) bool { // leave out commits, and also files, because a file moves to its last use
 		return h.Kind == index.Read || h.Kind == index.Write || h.Kind == index.Commit
@@ -39,8 +39,8 @@ func answers(text, prompt *scored) bool {
 		prompt.Kind == index.Text && prompt.Role == index.User && strings.HasPrefix(prompt.Text, text.Context)
 }
 
-// The function `neighbours` sets the field `near` of each candidate. This field holds a part of the term scores of the
-// candidates near it.
+// The function `neighbours` fills the field `near` of each candidate. A candidate gets a part of the term scores of the
+// candidates next to it in the session.
 func neighbours(all []scored) {
 	order := make([]*scored, len(all))
 	for i := range all {
@@ -54,8 +54,8 @@ func neighbours(all []scored) {
 	})
 }
 
-// move raises the total of a message towards the total of a better message near it. The total of a commit
-// moves towards the best total of its project in the hour before the commit.
+// move raises the score of a message if a message near it has a better one. It also raises the score of a commit if
+// there is a better message in the commit's project in the hour before the commit.
 func move(hits []*scored) {
 	was := make(map[*scored]float64, len(hits))
 	for _, h := range hits {

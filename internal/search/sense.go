@@ -2,10 +2,11 @@ package search
 
 import "github.com/magicctx/magicctx-host/internal/search/words"
 
-// addSense raises the total of each candidate. The gain is greater if the candidate's meaning is nearer to the meaning
-// of the query. A short text says little about its meaning, so the vectors of the messages near it are added to its
-// vector. A direction that all candidates have in common does not distinguish them, so the mean direction is
-// subtracted. If the best candidate already has most of the query's words, the gain is small.
+// addSense raises the total of each candidate: the closer its meaning is to the meaning of the query, the higher the
+// gain. Two corrections make the meanings comparable. A short text says little about its meaning, so the vectors of the
+// messages near it are added to its vector. And what all candidates have in common does not distinguish them, so the
+// mean direction is subtracted. If a candidate already has most of the query's words, the words are the better sign,
+// and all gains are small.
 func (s *search) addSense(all []scored) {
 	meaning := s.meaning.Unit()
 	if meaning == (words.Vector{}) {
@@ -35,7 +36,8 @@ func (s *search) addSense(all []scored) {
 	}
 }
 
-// subjects returns a direction for each candidate: the direction of its text and of the messages near it together.
+// The function `subjects` returns a direction for each candidate. The direction combines the meaning of the candidate's
+// text with the meaning of the messages near it.
 func subjects(all []scored) []words.Vector {
 	place := make(map[*scored]int, len(all))
 	order := make([]*scored, len(all))

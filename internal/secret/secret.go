@@ -62,13 +62,13 @@ var rules = []rule{
 	{"API key", "key", true, assignment(`[a-z0-9_-]*(?:api|access|private|encryption|account)[_-]?key`, 12), 3},
 }
 
-// assignment matches a value that is assigned to a name, as in "DB_PASSWORD=hunter2" or `"apiKey": "…"`. The value
-// has at least `least` characters, and is not a call or a variable.
+// The function `assignment` returns a pattern for a value that is assigned to a name, as in "DB_PASSWORD=hunter2" or
+// `"apiKey": "…"`. The value has at least `least` characters, and is not a call or a variable.
 func assignment(name string, least int) func() *regexp.Regexp {
 	return once(fmt.Sprintf(`(?i)\b%s["']?[ \t]*(?::=|=>|[:=])[ \t]*["'%[2]s]?([^\s"'%[2]s<>()\[\]{}$,;%%]{%d,})`, name, "`", least))
 }
 
-// flag matches the value of a flag after a blank, as in "--password hunter2".
+// The function `flag` returns a pattern for the value of a flag after a blank, as in "--password hunter2".
 func flag(name string, least int) func() *regexp.Regexp {
 	return once(fmt.Sprintf(`(?:^|\s)--%s[ \t]+["']?([^\s"'%s<>()\[\]{}$,;%%-][^\s"'%[2]s<>()\[\]{}$,;%%]{%d,})`, name, "`", least-1))
 }
@@ -124,11 +124,12 @@ func (r *rule) redact(text string) string {
 	return b.String()
 }
 
-// reference matches a value that is probably no credential: a single word, for example the type "string", or the name
-// of another value, for example process.env.API_KEY.
+// The pattern `reference` matches a value that is probably no credential: a single word, for example the type "string",
+// or the name of another value, for example process.env.API_KEY.
 var reference = once(`^[A-Za-z_]+$|^[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+\.?$`)
 
-// entropy returns the number of bits per character of a value, computed from the frequencies of its characters.
+// The function `entropy` returns the number of bits per character of a value, computed from the frequencies of its
+// characters.
 func entropy(value string) float64 {
 	var counts [256]int
 	for i := range len(value) {
@@ -231,7 +232,8 @@ func hasPassword(address string) bool {
 	return strings.IndexByte(address[:end], '@') >= 0
 }
 
-// hasNoValue reports whether no value follows "token" or "pass". Sessions mention tokens all the time.
+// hasNoValue reports whether the text after "token" or "pass" assigns no value. Sessions mention tokens all the time,
+// so most mentions need no search.
 func hasNoValue(after string) bool {
 	after = strings.TrimLeft(after, `"'`)
 	return after == "" || !strings.ContainsRune(":=", rune(strings.TrimLeft(after+" .", " \t")[0]))
@@ -243,7 +245,7 @@ const (
 	digit
 )
 
-// class says which bytes belong to a word that may be a credential.
+// The table `class` says which bytes belong to a word that may be a credential.
 var class = func() (c [256]byte) {
 	for b := range c {
 		switch {

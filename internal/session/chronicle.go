@@ -31,7 +31,8 @@ type Chronicle struct {
 	PendingMarker, AppliedMarker string
 }
 
-// If the identity of the project is unknown, the chronicle has only the memories about the user.
+// ReadChronicle reads the chronicle of a session from the store. If the identity of the project is unknown, the only
+// memories in it are those about the user.
 func (ss *Sessions) ReadChronicle(ctx context.Context, s *Session) (Chronicle, error) {
 	key, project := s.Key, s.Row.Project
 	compartments, end, err := ss.Store.History.Compartments(ctx, key)

@@ -87,7 +87,8 @@ func (ss *Sessions) storedSession(s *Session) rawhistory.Session {
 	return rawhistory.Session{Harness: schema.Harness(s.Key.Harness), ID: s.Key.Session, Directory: s.Row.Directory, Anchors: AnchorsOf(s.Chronicle.Compartments)}
 }
 
-// AnchorsOf returns the messages whose ordinals are known from the compartments.
+// Compartments store the keys and ordinals of their messages. AnchorsOf returns these messages, from which the ordinals
+// of all other messages can be counted.
 func AnchorsOf(compartments []chronicle.Compartment) (anchors []chronicle.Place) {
 	for _, c := range compartments {
 		anchors = append(anchors, history.AnchorsOf(c.Start, c.Keys)...)
@@ -104,7 +105,7 @@ func isWhole(entries []history.Entry, anchors []chronicle.Place) bool {
 	return !slices.ContainsFunc(entries, func(e history.Entry) bool { return e.IsSummary })
 }
 
-// InMemory returns a source that needs no lock, because raw messages never change.
+// InMemory returns a source that reads messages from memory. It needs no lock, because raw messages never change.
 func InMemory(codec transcript.Codec, entries []history.Entry, raws []json.Value, anchors []chronicle.Place) RawSource {
 	return func(ctx context.Context, start, end int, yield func(rawhistory.Message) bool) (rawhistory.Extent, error) {
 		return rawhistory.Deliver(ctx, codec, entries, anchors, start, end, func(i int) (json.Value, error) { return raws[i], nil }, yield)

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Sentences yields the sentences of a text, each with the number of its line. A line break ends a sentence, so
-// each item of a list gives a sentence. Blocks of code and lines of one word are left out.
+// Sentences yields the sentences of a text, each with the number of its line. A line break ends a sentence, so each
+// item of a list is a sentence of its own. Sentences skips blocks of code, and lines of only one word.
 func Sentences(text string) iter.Seq2[string, int] {
 	return func(yield func(string, int) bool) {
 		isCode, number := false, 0

@@ -140,8 +140,8 @@ func (t *Tools) find(ctx context.Context, q search.Query) ([]search.Hit, error) 
 	return search.Search(ctx, x, q)
 }
 
-// hitsPage shows hits between two border lines, and tells the model to follow no instructions in them, as ctx_expand
-// does with a page.
+// hitsPage puts hits between two border lines. Like the pages of ctx_expand, it tells the model that the hits are data,
+// and that the model must not follow instructions in them.
 func hitsPage(hits []search.Hit, asking store.Key, budget int) (shown int, page string) {
 	var b strings.Builder
 	for i := range hits {

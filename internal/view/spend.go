@@ -87,7 +87,8 @@ func (s *SpendSum) tokens() int {
 	return s.InputTokens + s.OutputTokens + s.CacheRead + s.CacheWrite
 }
 
-// money formats the cost, for example "$0.12". If the prices of some calls are unknown, it returns "$0.12 + ?".
+// The method `money` formats the cost, for example "$0.12". If the prices of some calls are unknown, it returns "$0.12
+// + ?".
 func (s *SpendSum) money() string {
 	switch s.UnpricedCalls {
 	case 0:

@@ -14,7 +14,7 @@ import (
 // Below this fidelity, summaries have lost more than they hold.
 const poorFidelity = 0.5
 
-// Faults names the reasons why the historian does not summarise the history as it should.
+// Faults returns the reasons why the historian does not summarise the history as it should, as texts for the user.
 func Faults(st schema.SessionStatus, now time.Time) []string {
 	return faultsOf(st, func(ms int64) string { return format.AgeOf(ms, now) + " ago" })
 }
@@ -45,7 +45,7 @@ func faultsOf(st schema.SessionStatus, when func(ms int64) string) []string {
 	return faults
 }
 
-// retryOf says after how many passes a model is asked again. Until then, extracts replace its summaries.
+// retryOf says when a failing historian asks a model again. Until then, a full window gets extracts without a model.
 func retryOf(passes int) string {
 	when := "with the next request that needs it"
 	if passes > 0 {
@@ -105,7 +105,8 @@ func standsFor(h *schema.HeadStatus) string {
 	return fmt.Sprintf("messages 1-%d stand in the prompt as %s tokens", h.Through, format.Tokens(h.Baseline+h.Delta))
 }
 
-// A user sees the baseline as "written" and the delta as "added".
+// foldReasons has a text for each reason of a fold. In texts for users, the baseline is "written" and the delta is
+// "added".
 var foldReasons = map[string]string{
 	"first-head":          "for the first time",
 	"reverted":            "because messages were taken back",

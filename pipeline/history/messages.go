@@ -64,8 +64,8 @@ func (m *Messages) find(ordinal int) int {
 	return sort.Search(len(m.list), func(i int) bool { return m.list[i].Ordinal >= ordinal })
 }
 
-// suffixStart returns the greatest ordinal such that the messages from this ordinal to the end have at least the given
-// tokens. If all messages together have fewer tokens, it returns 1.
+// suffixStart returns the ordinal at which the newest messages with the given size begin: it takes as few messages as
+// are needed to reach this size in tokens. If all messages together are smaller, it returns 1.
 func (m *Messages) suffixStart(tokens int) int {
 	all := m.sums[m.total]
 	switch {
@@ -77,8 +77,8 @@ func (m *Messages) suffixStart(tokens int) int {
 	return sort.Search(len(m.sums), func(n int) bool { return m.sums[n] > all-tokens })
 }
 
-// prefixEnd returns the end (exclusive) of the messages that a run reads, if it begins at start. The run reads at most
-// the given tokens, but at least one message.
+// A run reads messages from start on, at most the given tokens, but at least one message. prefixEnd returns the ordinal
+// after the last message that the run reads.
 func (m *Messages) prefixEnd(start, end, tokens int) int {
 	if tokens <= 0 || start >= end {
 		return start

@@ -42,20 +42,20 @@ type TriggerFacts struct {
 	Waiting WaitingDrops
 	// A run begins when there are MinClusters commit clusters. If MinClusters is 0, commits never begin a run.
 	MinClusters int
-	// Pays reports whether the rent of the messages before the tail has reached the price of a run that reads this many
-	// tokens. If Pays is nil, no run begins for rent.
+	// Pays reports whether a run that reads this many tokens would pay off. This is so if the rent of the messages
+	// before the tail has reached the price of the run. If Pays is nil, no run begins for rent.
 	Pays func(tokens int) bool
 	// Count counts the tokens of a text.
 	Count func(string) int
 }
 
-// WaitingDrops says how much of the prompt the next bust removes even if no run begins.
+// WaitingDrops says how much of the prompt the next bust removes, even without new summaries.
 type WaitingDrops struct {
 	// Active is the size of the prompt in tokens. Going is the size of the part that the next bust removes.
 	Active, Going int
 }
 
-// after returns the usage after the next bust. ok is false if no content waits for the bust.
+// The method `after` returns the usage that is left after the next bust. ok is false if no content waits for the bust.
 func (w WaitingDrops) after(usage float64) (projected float64, ok bool) {
 	if w.Active <= 0 || w.Going <= 0 {
 		return 0, false
@@ -63,9 +63,9 @@ func (w WaitingDrops) after(usage float64) (projected float64, ok bool) {
 	return usage * (1 - min(1, float64(w.Going)/float64(w.Active))), true
 }
 
-// A TriggerResult is the decision of the trigger on one pass.
+// A TriggerResult is the trigger's decision for one pass.
 type TriggerResult struct {
-	// Runs means that a run begins, with the snapshot.
+	// Runs means that a run begins. The run then summarises the messages in Snapshot.
 	Runs     bool
 	Reason   TriggerReason
 	Snapshot Snapshot
@@ -82,8 +82,8 @@ const (
 	dropsSuffice = 0.75
 )
 
-// IsSmall reports whether the messages without a compartment are too small for a run. It needs only their size in
-// tokens, so a pass calls it before it collects the messages.
+// IsSmall reports whether the messages without a compartment are too small for a run. Collecting these messages takes
+// time, but IsSmall needs only their size in tokens. So a pass calls IsSmall first.
 func IsSmall(tokens, limit int, threshold, usage float64) bool {
 	return usage < min(threshold-proactiveRange, ForceUsage) && tokens < TriggerBudget(limit, threshold)
 }
@@ -123,9 +123,9 @@ func (r *TriggerResult) force(f TriggerFacts) {
 	}
 }
 
-// weigh decides by the size of the condensed text whether a run begins. Raw sizes would mislead, because large files
-// add little to a summary. In a small window, one run reads less text than is needed to begin a run. So weigh condenses
-// more messages than one run would read.
+// weigh decides whether a run begins. It looks at the size of the condensed text, because raw sizes would mislead: a
+// large file adds little to a summary. In a small window, one run reads less text than the threshold for starting a
+// run. So weigh condenses more messages than one run would read.
 func (r *TriggerResult) weigh(f TriggerFacts) {
 	if !r.Snapshot.IsRunnable() {
 		r.Reason = NoRunAllTail

@@ -33,7 +33,7 @@ func session(roles string, sizes ...int) *Messages {
 	return NewMessages(list, len(list))
 }
 
-// at returns a situation in a window of 128,000 tokens with an execute threshold of 65 %.
+// The function `at` returns a situation in a window of 128,000 tokens with an execute threshold of 65 %.
 func at(m *Messages, usage float64) Situation {
 	return Situation{Messages: m, Limit: 128_000, Threshold: 65, Usage: usage}
 }
@@ -181,8 +181,8 @@ func TestProtectedTail(t *testing.T) {
 	}
 }
 
-// calls replaces the texts of the assistant's messages with calls. `waiting` is the ordinal of a message whose call
-// gets no result.
+// The function `calls` replaces the texts of the assistant's messages with calls. `waiting` is the ordinal of a message
+// whose call gets no result.
 func calls(m *Messages, waiting int) *Messages {
 	for i := range m.list {
 		if msg := &m.list[i]; msg.Role == transcript.Assistant || msg.Ordinal == waiting {
@@ -374,8 +374,8 @@ func TestTrigger(t *testing.T) {
 	}
 }
 
-// A run begins when the messages reach a certain size. In a small window, a single run may not read as much as that
-// (the cap), but it must begin nevertheless.
+// A run begins when the messages reach a certain size. In a small window, this size is larger than what one run may
+// read (the cap). The run must begin anyway, and read only a part of the messages.
 func TestTriggerForSizeInASmallWindow(t *testing.T) {
 	text := strings.TrimSpace(strings.Repeat("word ", 300))
 	list := slicesOf(Message{Role: transcript.Assistant, Texts: []string{text}, Tokens: 900}, 80)
@@ -394,7 +394,8 @@ func TestTriggerForSizeInASmallWindow(t *testing.T) {
 	}
 }
 
-// In a window of 1M tokens, a session becomes very expensive long before usage reaches the threshold.
+// In a window of 1M tokens, a session has become very expensive by the time when usage reaches the threshold. So a run
+// must begin earlier, as soon as the rent pays for it.
 func TestTriggerForRent(t *testing.T) {
 	list := slicesOf(Message{Role: transcript.Assistant, Texts: []string{strings.TrimSpace(strings.Repeat("word ", 300))}, Tokens: 900}, 40)
 	for i := range list {
@@ -441,7 +442,8 @@ func TestWorkingSet(t *testing.T) {
 	}
 }
 
-// A run with a chunk of 3,000 tokens also reads 5,000 other tokens, and writes 500 + 750 tokens.
+// Besides a chunk of 3,000 tokens, a run reads 5,000 tokens of instructions, examples and references. Its answer is
+// estimated at 500 tokens plus a quarter of the chunk (750 tokens).
 func TestRunCost(t *testing.T) {
 	if got := RunCost(3000, schema.Price{Fresh: 3, Read: 0.3, Output: 15}); got != 8000*10+1250*50 {
 		t.Error(got)

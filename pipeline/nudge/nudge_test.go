@@ -92,8 +92,8 @@ func TestRemindersOnlyBecomeMoreUrgent(t *testing.T) {
 	})
 }
 
-// Bug class B19 (docs/defects.md): the host reminded models of output that they could not drop yet. For example, a
-// reminder came at 25,000 tokens of a window of 272,000.
+// Bug class B19 (docs/defects.md): the host reminded models too early. It counted output that they could not drop yet,
+// and it reminded them when only 25,000 tokens of a window of 272,000 could be dropped.
 func TestBugB19NobodyIsNagged(t *testing.T) {
 	state := frozen.NewState(0, nil, nil, nil)
 	for tag := 1; tag <= 20; tag++ {

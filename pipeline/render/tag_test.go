@@ -55,8 +55,8 @@ func TestOnlyGivenTagsComeOff(t *testing.T) {
 	}
 }
 
-// The host cuts tags from the start of an answer if the session has given them, because the model has imitated them. In
-// any other text, the host adds the text's own tag and sends the rest unchanged.
+// A model sometimes imitates tags at the start of its answer. If the session has a unit with such a tag, the host cuts
+// the imitation off. In any other text, the host adds the text's own tag and sends the rest unchanged.
 func TestContentIsNeverMistakenForATag(t *testing.T) {
 	text := rapid.Custom(func(t *rapid.T) string {
 		return strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{

@@ -33,7 +33,7 @@ const (
 //  2. The other rules of AnyBust follow. They remove nothing that the model needs, so the tokens that they free
 //     are counted before other content is removed. A rule that drops a call precedes a rule that only shortens it.
 //  3. The rules that free space come next: tool output that an earlier pass could have dropped, then skeletons, then
-//     other tool output. Texts beside dropped calls come after all of these.
+//     other tool output. After these come texts next to dropped calls.
 //  4. The rules of an Emergency are the last resort: first protected tool output, then texts and files, then even
 //     content that the model has not read, and last content that the user keeps.
 //  5. Rules that depend on the result of all others come last: SpentReasoning is for messages whose content was
@@ -58,11 +58,11 @@ const (
 //   - On a soft pass, Session.propose (pipeline/decide.go) adds nothing if the bust costs more than it saves. On any
 //     pass, the host refuses all edits if the pass breaks a rule of the provider or cannot be stored (Pass.run in
 //     internal/pass/pass.go).
-//   - Options.Patch (pipeline/render/message.go) normally removes a call with a stored Drop. It shows the call as a
-//     skeleton instead if the message has to keep a call and all others were removed (Frame.KeepsCall). It also does so
-//     if steps are only removed whole (Profile.StepsLeaveWhole), and another call or a text of the message stays. If
-//     steps are only removed whole, or if only blank text would be left, it removes the whole answer with the call. A
-//     dropped text or file becomes the placeholder, unless its message is a shell.
+//   - Options.Patch (pipeline/render/message.go) normally removes a call with a stored Drop. If the message has to keep
+//     a call and all others were removed (Frame.KeepsCall), the call becomes a skeleton instead. If steps may only be
+//     removed whole (Profile.StepsLeaveWhole), the call becomes a skeleton as long as another call or a text of the
+//     message stays. When nothing else stays, Patch removes the whole answer. With any profile, it also does so if only
+//     blank text would be left. A dropped text or file becomes the placeholder, unless its message is a shell.
 //
 // After some edits, the provider would refuse some of the thinking. No rule removes this thinking. Instead, each
 // rendering does (messageRenderer.reasoning and messageRenderer.contents in pipeline/render), in three cases: the last

@@ -45,7 +45,7 @@ type Message struct {
 	Hidden bool
 	// Usage holds the token counts that the provider reported for this step, including the size of its prompt.
 	Usage Usage
-	// Tools maps tool names to whether the user message switches the tool on. It is nil if the message has no such
+	// Tools says for each tool name whether the user message switches the tool on. It is nil if the message has no such
 	// switches.
 	Tools map[string]bool
 	Parts []Part
@@ -209,8 +209,9 @@ type Codec interface {
 	// ResultText returns the operations that replace the result of p with `text`, or nil if the provider would not see the
 	// new text.
 	ResultText(p Part, text string) schema.Patch
-	// AddCall returns the operations that add a finished call at the end of an answer, or nil if the harness has no
-	// such call.
+	// AddCall returns the operations that add a call with its result at the end of an answer. The model has not made
+	// this call: the host invents it to show the model its todo list. In Pi and OpenCode 2, this is not possible, and
+	// AddCall returns nil.
 	AddCall(c SyntheticCall) schema.Patch
 	// Head returns the messages of a head, in the harness's format.
 	Head(h Head) []json.Value

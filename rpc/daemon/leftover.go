@@ -10,12 +10,13 @@ import (
 	"time"
 )
 
-// leftoverTimeout limits how long isServed waits for a connection. A second is plenty, because the system itself
-// accepts a connection to a listening host, and refuses any other connection, at once.
+// leftoverTimeout limits how long isServed waits for a connection. A second is plenty: the system does not wait for the
+// host, but answers a dial at once. It accepts the connection if a host listens, and refuses it if not.
 const leftoverTimeout = time.Second
 
-// Leftovers returns the sockets and token files in a runtime directory whose hosts were killed. When a host starts, it
-// replaces its own leftover. Lock files are never removed; see lock.
+// Leftovers returns the sockets and token files in a runtime directory whose hosts were killed. The next host for the
+// same endpoint would replace them, but there may never be one. Lock files must stay (see lock), so Leftovers does not
+// return them.
 func Leftovers(ctx context.Context, runtimeDir string) ([]string, error) {
 	if checkOwner(runtimeDir) != nil { // the files of another user must not be examined or removed
 		return nil, nil
@@ -70,7 +71,7 @@ func endpointOf(path string) (Endpoint, bool) {
 }
 
 // isServed reports whether a host listens at the endpoint, or is about to. If no process listens, the system refuses a
-// dial at once. So isServed returns true if the dial times out.
+// dial at once. So if the dial times out, a process must be listening, and isServed returns true.
 func isServed(ctx context.Context, e Endpoint) bool {
 	ctx, cancel := context.WithTimeout(ctx, leftoverTimeout)
 	defer cancel()

@@ -16,7 +16,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/storetest"
 )
 
-// If an export left out a table, every trace would lack that table.
+// A trace contains only the tables that an export knows. So the export must know every table of a session.
 func TestC12EveryTableOfASessionIsExported(t *testing.T) {
 	s := storetest.Open(t, t.TempDir())
 	tables, err := export.From(t.Context(), s)

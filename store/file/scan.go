@@ -8,8 +8,8 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// prepared holds the prepared statements of each reading connection, by their SQL text. Preparing a statement takes
-// longer than reading a few rows.
+// The map `prepared` holds the prepared statements of each reading connection, by their SQL text. Preparing a statement
+// takes longer than reading a few rows.
 var prepared sync.Map // *sqlite3.Conn to map[string]*sqlite3.Stmt
 
 func finalize(c *sqlite3.Conn) error {

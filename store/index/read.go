@@ -48,8 +48,8 @@ var frequencySQL string
 // Frequency counts at most this number of rows.
 const counted = 500
 
-// Frequency returns how many chunks contain a term. It counts only the newest chunks with the term, so a large result
-// is an estimate.
+// Frequency returns how many chunks contain a term. To be fast, it counts only the newest `counted` chunks with the
+// term. If there may be more, it estimates their number from the distance between these chunks.
 func (v *View) Frequency(term string) (int, error) {
 	n, oldest := 0, 0
 	err := v.x.scan(frequencySQL, func(s *sqlite3.Stmt) { n, oldest = s.ColumnInt(0), s.ColumnInt(1) }, `"`+term+`"`, counted)
@@ -60,13 +60,13 @@ func (v *View) Frequency(term string) (int, error) {
 	return max(n, n*size/(size-oldest+1)), err
 }
 
-// Project returns the row of a project, or 0 if nothing of it was indexed.
+// Project returns the row of a project, or 0 if the index contains nothing of the project.
 func (v *View) Project(identity string) (row int64, err error) {
 	err = v.x.scan(`SELECT id FROM projects WHERE identity = ?`, func(s *sqlite3.Stmt) { row = s.ColumnInt64(0) }, identity)
 	return row, err
 }
 
-// Row returns the row of a session, or 0 if nothing of it was indexed.
+// Row returns the row of a session, or 0 if the index contains nothing of the session.
 func (v *View) Row(harness, session string) (row int64, err error) {
 	err = v.x.scan(`SELECT id FROM sessions WHERE harness = ? AND session = ?`, func(s *sqlite3.Stmt) { row = s.ColumnInt64(0) }, harness, session)
 	return row, err
@@ -94,12 +94,12 @@ type Scope struct {
 	// such limit.
 	Session int64
 	Through int
-	// Parts are exceptions to this limit. They match although their messages come after Through.
+	// Parts of messages after Through do not match, except those in the list Parts.
 	Parts []Part
 	Filter
 }
 
-// A Filter leaves out all chunks that fail to match one of its fields. An empty field matches every chunk.
+// A Filter restricts a search to chunks that match all of its fields. An empty field matches every chunk.
 type Filter struct {
 	Kinds              []Kind
 	Role               Role
@@ -153,9 +153,9 @@ func (v *View) Around(h *Hit, far int, in Scope, yield func(Hit)) error {
 //go:embed query/following.sql
 var followingSQL string
 
-// Following calls yield for the chunk of a hit and the next chunks of its session, including files, at most limit
-// times. It reads only `rows` rows, which may include rows of other sessions, so it is fast enough for a pass to wait
-// for it.
+// Following calls yield for the chunk of a hit and for the chunks after it in the same session, including files, at
+// most limit times. It looks at no more than `rows` rows after the hit, some of which may belong to other sessions.
+// This bound makes it fast enough that a pass can wait for it.
 func (v *View) Following(h *Hit, rows, limit int, yield func(Hit)) error {
 	return v.x.scan(followingSQL, func(s *sqlite3.Stmt) { yield(readHit(s)) }, h.row, rows, h.session, limit)
 }

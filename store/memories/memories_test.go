@@ -296,8 +296,8 @@ func TestHostileTextOfAMemoryIsNotStored(t *testing.T) {
 	}
 }
 
-// A note with a condition belongs to the project. Any other note belongs to its session. Bug class K30: a note of
-// another session could be changed by its id.
+// A note with a condition belongs to the project, and every session of the project may change it. Any other note
+// belongs to its session. Bug class K30: a session could change a note of another session by its id.
 func TestBugK30NotesOfOthersStay(t *testing.T) {
 	s := storetest.Open(t, t.TempDir())
 	storetest.Must(t, s.CommitPass(t.Context(), storetest.Commit(1)))
@@ -359,8 +359,8 @@ func TestChangesThatEveryHeadShowsAreForgotten(t *testing.T) {
 	}
 }
 
-// A directory can become a repository after a project has stored rows under the directory's identity. An older release
-// also stored rows under the directory's path itself. The project must get both.
+// A directory can become a repository after the store has saved rows under the directory's identity. An older release
+// also saved rows under the directory's path. The new project must take over the rows of both.
 func TestProjectAdoptsTheRowsOfADirectory(t *testing.T) {
 	const former = "dir:0123456789ab"
 	for _, before := range []string{former, directory} {

@@ -1,4 +1,5 @@
--- For a covered message: the pinned prompts, and the first pass whose head covers the message.
+-- This query tells what has happened to a message that the head covers. It returns the prompts that the head pins, and
+-- the first pass whose head covers the message.
 SELECT h.pinned, r.pass, p.at, p.cause
 FROM heads AS h
 LEFT JOIN removals AS r ON r.harness = h.harness AND r.session_id = h.session_id AND r.rule = 'summaries' AND r.through >= ?3

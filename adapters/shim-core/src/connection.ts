@@ -19,7 +19,8 @@ export class ConnectionClosed extends Error {
 }
 
 /**
- * The other end has closed its output. When the process of the other end ends, the process may report a better reason.
+ * The other end has closed its output, but has not said why. Its exit code or signal, which the shim learns a moment
+ * later, may be a better reason.
  */
 export class EndOfOutput extends Error {
   override name = "EndOfOutput"
@@ -50,7 +51,7 @@ export interface Pending<T = unknown> {
   cancel(reason: Error): void
 }
 
-/** The time from a missed deadline until the next bytes of the other end. */
+/** The other end has missed a deadline, and has sent no bytes since then. */
 export interface Silence {
   /** When the silence began, in ms of the clock. */
   readonly since: number

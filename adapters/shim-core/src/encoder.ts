@@ -9,8 +9,8 @@ export interface Delta {
   /** The projected messages after the first `keep` ones, as JSON. */
   attachment: string
   /**
-   * The messages of the attachment as values. The snapshots are made from these values. The harness's own array is of
-   * no use for this, because it has already become the wire when the host confirms the delta.
+   * The messages of the attachment as values. The snapshots are made from these values, and not from the harness's own
+   * array: by the time the host confirms the delta, that array has already become the wire.
    */
   readonly tail: readonly unknown[]
   /** Snapshots of the array of revision `base`. */

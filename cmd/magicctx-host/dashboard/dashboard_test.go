@@ -202,9 +202,9 @@ func TestOnlyTheRandomPathLeadsToThePage(t *testing.T) {
 	}
 }
 
-// With each answer until the token is used, the server tells the browser to delete its cache and storage of this
-// origin, because another program may have left something there. After that, the storage contains the dashboard's
-// secret and must stay.
+// Another program may have used this port before, and left files in the browser's cache and storage. So until the token
+// is used, each answer of the server tells the browser to delete both. Once the token is used, the storage contains the
+// dashboard's secret, so the server must no longer have it deleted.
 func TestTheBrowserForgetsOtherPages(t *testing.T) {
 	s := serve(t)
 	cleared := func() string {

@@ -1,4 +1,4 @@
-// The user can keep a dropped unit: it comes back with the next bust, and is not dropped again.
+// The user can keep a dropped unit. The unit then comes back with the next bust, and is not dropped again.
 
 /** The kept units of the shown session. If no host knows the session, kept is null. */
 let kept = null

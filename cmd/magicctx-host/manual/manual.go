@@ -30,7 +30,7 @@ func commandsOf(app *kong.Application) (all []*kong.Node) {
 	return all
 }
 
-// words returns the subcommands and flags of a command, and the fixed values of its arguments.
+// The function `words` returns the subcommands and flags of a command, and the fixed values of its arguments.
 func words(n *kong.Node) (all []string) {
 	for _, sub := range commandsIn(n) {
 		all = append(all, sub.Name)
@@ -77,8 +77,7 @@ func namesOf(nodes []*kong.Node) (names []string) {
 	return names
 }
 
-// leaves returns the commands that have no subcommands. It replaces each other command with its
-// subcommands.
+// leaves returns the commands that have no subcommands. It descends into the subcommands of all other commands.
 func leaves(nodes []*kong.Node) (all []*kong.Node) {
 	for _, n := range nodes {
 		if subs := commandsIn(n); len(subs) > 0 {

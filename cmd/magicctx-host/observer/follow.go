@@ -33,7 +33,8 @@ type Follower struct {
 type News struct {
 	Status *schema.StatusResult
 	Away   string
-	// Changed is true after a change of a session and after a new connection. It is false after a regular request.
+	// Changed means that a session has changed, or that the follower has connected to the host. It is false if the
+	// follower has only requested the status again.
 	Changed bool
 }
 

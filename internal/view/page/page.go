@@ -46,8 +46,8 @@ var pagePolicy = func() string {
 		base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }()
 
-// Write writes a summary as one HTML page without external files. However long the session is, its drawing has a
-// bounded size. Only the numbers that the page shows at the mouse pointer grow with the session, by about 70 bytes per
+// Write writes a summary as one HTML page without external files. Even for a long session, the chart on the page has a
+// bounded size. Only the numbers that appear next to the mouse pointer grow with the session, by about 70 bytes per
 // pass.
 func Write(w io.Writer, s replay.Summary, o Options) error {
 	view := newPageView(s, o)

@@ -44,8 +44,8 @@ func unmodified(z replay.Prompts) string {
 	return "unmodified, the session would have needed " + format.Tokens(z.RawLargest)
 }
 
-// bills compares the bills with and without magicctx. If the models have no price, it uses the list price of
-// another model. If both amounts are written alike, it says "either way".
+// The function `bills` compares the bills with and without magicctx. If the models have no price, it uses the list
+// price of another model. If both amounts look the same when they are written, it says "either way".
 func bills(s replay.Summary) string {
 	if v, ok := s.Saving(); ok {
 		return "the bill was " + format.Money(s.Cost()) + words.OfHistorian(v.Historian) + ", which " + format.Saving(v.Money) + beside(s.Prompts)

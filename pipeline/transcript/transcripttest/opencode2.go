@@ -7,8 +7,9 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// ToOpenCode2 returns a message of OpenCode 1 as a step of OpenCode 2. It puts the model of a user message where no
-// codec looks, so that the test can name the model as the shim does.
+// ToOpenCode2 returns a message of OpenCode 1 as a step of OpenCode 2. In OpenCode 2, the shim names the model of each
+// pass, and a test has to do the same. So ToOpenCode2 stores the model of a user message in the member "asked". Tests
+// read this member, but no codec does.
 func ToOpenCode2(raw json.Value) (json.Value, error) {
 	m := transcript.OpenCode{}.Decode(raw)
 	content, results, media := []any{}, []any{}, obj{}

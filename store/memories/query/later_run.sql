@@ -1,5 +1,5 @@
--- The newest later run that has superseded or archived a memory which run ?2 wrote in place of others. A change that
--- was undone does not count.
+-- Run ?2 has replaced memories by new ones. This query returns the newest later run that has superseded or archived one
+-- of these new memories. A change that was undone does not count.
 SELECT later.run
 FROM memory_changes AS ours
 JOIN memory_changes AS later ON later.memory = ours.superseded_by AND later.project = ours.project AND later.run > ours.run

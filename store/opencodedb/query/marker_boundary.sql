@@ -1,5 +1,6 @@
--- The newest prompt of the user up to a message: its id and time, the session's directory, whether the prompt is a
--- request of OpenCode for a compaction, and whether a finished answer follows the prompt. OpenCode orders messages by time and id.
+-- This query returns the newest prompt of the user at or before a message. The columns are: the id and the time of the
+-- prompt, the session's directory, whether the prompt is a request of OpenCode for a compaction, and whether a finished
+-- answer follows the prompt. OpenCode orders messages by time and id.
 WITH through AS (
 	SELECT time_created AS at, id FROM message WHERE session_id = ?1 AND id = ?2
 ), boundary AS (

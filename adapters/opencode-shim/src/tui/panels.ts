@@ -11,7 +11,7 @@ export interface Colours {
   work?: unknown
 }
 
-/** The width of the bar. OpenCode's sidebars have one more column. */
+/** The width of the bar in columns. It fits into OpenCode's sidebars, which have one column more. */
 export const barColumns = 36
 const labelColumns = 12
 const bold = 1
@@ -120,9 +120,7 @@ export class Panels {
   }
 }
 
-/**
- * Breaks long lines at blanks, before OpenCode would break them. OpenCode also breaks a line after the dot in "6.8k".
- */
+/** Breaks long lines at blanks. If this were left to OpenCode, it would also break a line after the dot in "6.8k". */
 export const wrapped = (text: string, columns: number) => text.replace(new RegExp(`(?!.{1,${columns}}$)(.{1,${columns}}) `, "gm"), "$1\n")
 
 function lookOf(source: string): { cell: string; colour: string } {

@@ -27,8 +27,8 @@ export class CacheHint {
 }
 
 /**
- * A message of a session. `stored` is the message as OpenCode stores it, and `entries` is what a request's array
- * contains of it.
+ * A message of a session. `stored` is the form in which OpenCode stores the message. `entries` are the messages that
+ * OpenCode puts into the array of a request for it.
  */
 export interface Kept {
   stored?: StoredMessage
@@ -215,7 +215,10 @@ export const answer = (id: string, text: string, calls: Call[] = [], more: Parti
   ],
 })
 
-/** A message that OpenCode stores and sends in the user's role. */
+/**
+ * A message that is not a prompt, for example a synthetic one. OpenCode stores it with a type of its own, but sends it
+ * in the user's role.
+ */
 export const other = (id: string, type: string, text: string): Kept => ({
   stored: { id, type, time: { created: ++clock } },
   entries: [{ id, role: "user", content: [{ type: "text", text }] }],

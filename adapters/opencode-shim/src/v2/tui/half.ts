@@ -6,7 +6,10 @@ import { Panels } from "../../tui/panels.ts"
 import { claimTerminal, loadSolid, type Solid } from "../../tui/solid.ts"
 import { dialogsOf, showText, type Stack } from "../../tui/dialogs.ts"
 
-/** Events of OpenCode after which the plugin's half in the server may have news, or may have been restarted. */
+/**
+ * After these events of OpenCode, the terminal asks the plugin's half in the server for news. The server half may have
+ * news, or may have been restarted.
+ */
 const wakers = [`rpc.${definition.id}.news`, "server.connected", "plugin.updated"]
 /** How long a toast shows the answer to a command, in ms. It is used if this version of OpenCode has no dialogs. */
 const answerMS = 60_000
@@ -141,8 +144,8 @@ class Half {
   }
 
   /**
-   * Registers the commands. Each one declares arguments, because OpenCode would otherwise send a line with arguments as
-   * a prompt.
+   * Registers the commands. Each command declares that it takes arguments. Otherwise, OpenCode would send a line such
+   * as "/ctx-recomp 12-40" as a prompt.
    */
   private register(commands: News["commands"]): void {
     this.hasCommands = true
