@@ -10,8 +10,9 @@ import type { RealArrays } from "./really.ts"
 import type { World } from "./world.ts"
 
 /**
- * Plays OpenCode 2.0.26 or its beta, which has fewer members. This class has the same methods as Plugin, which plays
- * OpenCode 1. So the world and the judge work only with messages of OpenCode 1, and entries.ts translates the messages.
+ * OpenCode2 plays OpenCode 2.0.26 or its beta, whose plugin interface has fewer members. It has the same methods as
+ * Plugin, which plays OpenCode 1. So the world and the judge need to know only the messages of OpenCode 1, and
+ * entries.ts translates the messages.
  */
 
 type Setup = (ctx: PluginContext) => Promise<(() => void) | undefined>
@@ -284,7 +285,7 @@ export class OpenCode2 {
     return hooks as unknown as Hooks
   }
 
-  /** For each call of a hook, OpenCode creates all objects of the request anew. */
+  /** OpenCode passes new objects to each call of a hook, and so does this method. */
   private async request(hook: string, session: Session, messages: readonly Message[], more: object = {}): Promise<{ event: SessionContext & { result?: { summary: string } }; raw: Raw }> {
     const { world } = this
     const raw = arrayOf(messages, session.model, this.isBeta)

@@ -127,7 +127,8 @@ func (h *harness) callAs(id, tool, args string) string {
 	return r.Output
 }
 
-// Models may list memories. Unknown categories are refused. An archived memory can be written again (bug class K10).
+// A model can write, list, update, merge and archive memories. An unknown category is refused. If the model writes the
+// content of an archived memory, this memory becomes active again (bug class K10).
 func TestMemoryFlow(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "hello")
@@ -225,8 +226,8 @@ func TestMemoryArrivesWithoutASummary(t *testing.T) {
 	}
 }
 
-// The baseline shows a memory, and the user archives and restores it. The delta then shows the memory as an update.
-// If its text changes later, the delta names the new source.
+// The baseline shows a memory, and the user archives it and restores it. The delta then shows the memory as an update.
+// Later, the model rewrites the memory with a text from the web. The delta must say that the new text is from there.
 func TestDeltaTellsOfRestoredMemories(t *testing.T) {
 	h := remembering(t)
 	h.edits(func(e *memories.Editor) error {
@@ -376,8 +377,8 @@ func TestHeadRemindsOfNotes(t *testing.T) {
 	}
 }
 
-// Each new session of a project shows a new memory in its first request. A subagent does not show it, and neither
-// does a fork whose prefix is still cached.
+// The user writes a memory for a project. Each session of the project that starts afterwards shows this memory in its
+// first request. A subagent does not show it, and a fork does not show it while its prefix is still cached.
 func TestMemoryReachesTheSessionsOfItsProject(t *testing.T) {
 	h := turn(t)
 	h.edits(func(e *memories.Editor) error {

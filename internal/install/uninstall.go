@@ -30,7 +30,8 @@ func Uninstall(ctx context.Context, place Place) (*Plan, error) {
 		if p.shim, err = place.shimToRemove(p); err != nil {
 			return nil, err
 		}
-		// The schema file may stay in use: settings files of the user or of another harness may name it.
+		// Other settings files may name the schema file, for example those of another harness. So it is deleted only
+		// with the last shim on this machine, and only if the user has not edited the settings.
 		if place.Project == "" && p.ownsSettings() && slices.Contains(p.shim, place.programCopy()) {
 			p.shim = append(p.shim, place.schemaFile())
 		}

@@ -28,8 +28,8 @@ type regret struct {
 
 var regrets = session.NewSlot[regret]()
 
-// noteRereads finds the removed content that new messages have read again. It keeps the result in memory until a pass
-// has stored it. If the database is busy, that is a later pass.
+// noteRereads finds the removed content that new messages have read again. The result stays in memory until a pass has
+// stored it. If the database is busy, a later pass stores it.
 func noteRereads(s *session.Session) {
 	rereads, expansions := s.Pipe.Rereads()
 	if len(rereads)+len(expansions) == 0 {

@@ -12,8 +12,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A trace may come from anybody, so a cassette has limits. A session of several months has some thousand runs,
-// and no shim can send an answer longer than one frame.
+// A trace may come from anybody, so a cassette has limits. They are generous: a session of several months has a few
+// thousand runs, and no shim can send an answer longer than one frame.
 const (
 	maxTakes       = 1 << 14
 	maxAnswerBytes = schema.MaxBodyBytes
@@ -60,9 +60,9 @@ func (t *take) answer() (schema.AgentRunResult, error) {
 	if err := json.Unmarshal(t.result, &r); err != nil {
 		return schema.AgentRunResult{}, fmt.Errorf("the recorded answer: %w", err)
 	}
-	// The recorded host aborted this run. If a pass or a command had been the reason, the host of the replay would
-	// abort the run at the same point, and would not wait for this answer. It is waiting, so the reason was the run's
-	// time limit.
+	// The recorded host aborted this run, either for a pass or a command, or because the run's time limit had passed.
+	// For a pass or a command, the host of this replay would have aborted the run, too. But it is still waiting for the
+	// answer, so the reason was the time limit.
 	if t.isWithdrawn && r.Failure.Reason != "" {
 		r.Failure.Reason = "timeout"
 	}
@@ -77,8 +77,8 @@ type cassette struct {
 	// takes are in the recorded order.
 	takes    map[takeKey][]*take
 	recorded []*take
-	// working is the number of the host's background jobs that may ask a question. waiting holds the contexts of
-	// the questions whose answers the replay has not reached yet.
+	// `working` is the number of the host's background jobs that are running and may ask a question. `waiting` contains
+	// each question whose recorded answer is not due yet, with the context of its caller.
 	working int
 	waiting map[*take]context.Context
 	// changed is closed and replaced whenever working or waiting changes.

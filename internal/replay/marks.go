@@ -119,8 +119,8 @@ func (m Marks) at(c schema.Config) schema.Config {
 	return c
 }
 
-// Near returns variants of the chosen settings: one with each other value of `spending`, and some with slightly lower
-// or higher marks. low is the average low mark of the busts.
+// Near returns variants of the chosen settings. Some have another value of `spending`, and the others have a slightly
+// lower or higher mark. low is the average low mark of the busts.
 func Near(chosen Marks, low float64) []Marks {
 	return append(chosen.others(), chosen.neighbours(low)...)
 }

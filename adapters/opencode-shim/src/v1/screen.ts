@@ -167,7 +167,10 @@ class Half {
     })
   }
 
-  /** Runs a command of the palette. The user may choose further commands on its pages, for example in /ctx-menu. */
+  /**
+   * Runs a command of the palette. Some commands, for example /ctx-menu, open a page on which the user chooses the next
+   * command. The method then runs that command as well.
+   */
   private async run(name: string): Promise<void> {
     const { api, dialogs, solid, stack } = this
     const { name: shown, params } = api.route.current

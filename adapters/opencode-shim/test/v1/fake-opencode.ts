@@ -26,7 +26,7 @@ export class FakeOpenCode {
   providers: Provider[] = []
   /** The titles of sessions, by id. */
   titles: Record<string, string> = {}
-  /** The child sessions that the plugin has created, by id. */
+  /** The sessions that OpenCode returns when the plugin asks for a list of sessions. */
   readonly children = new Map<string, { parentID: string; title: string; messages: unknown[] }>()
   /** The other sessions that OpenCode lists. */
   listed: Array<SessionInfo & { id: string; time: { updated: number } }> = []
