@@ -191,7 +191,7 @@ func testUsersCompaction(t *testing.T, h schema.Harness) {
 	checkBusts(t, requests, k.passes)
 }
 
-// tellsInParts is a good historian, which writes one compartment for every 12 messages.
+// tellsInParts plays a historian that gives a valid answer. It writes one compartment for every 12 messages.
 func tellsInParts(r chronicle.Range) mockllm.Step { return tellsInPartsOf("Told")(r) }
 
 func tellsInPartsOf(word string) func(chronicle.Range) mockllm.Step {

@@ -48,8 +48,8 @@ type Job struct {
 	// KeepLast keeps the last compartment even if it ends at the end of the chunk. The host sets it if it needs the
 	// space, or if no later run will continue the compartment.
 	KeepLast bool
-	// CanWait means that the host can ask a model again later. If no answer is valid, the run ends without
-	// compartments.
+	// CanWait means that the host can ask a model again later. So if no answer is valid, the run ends without
+	// compartments, and does not write extractive ones.
 	CanWait bool
 	// Edit asks the editor to improve a valid answer.
 	Edit bool
@@ -276,11 +276,10 @@ func (r *run) backoff(retry int) time.Duration {
 	return 6*time.Second + 2*share*time.Millisecond
 }
 
-// thinking is the part of an answer's limit that is the same for every chunk. The limit for a whole answer is
-// thinking plus half of the chunk's tokens. We expect an answer of 500 tokens plus a quarter of the chunk's tokens
-// (history.RunCost). The rest of the limit is for the model's thinking. For example, in the scene 64k of e2e/bill the
-// answers had 1,481 to 2,019 tokens, and the limit was 8,500. If an answer exceeds the limit, the provider cuts it, and
-// a cut answer is invalid.
+// The limit for the length of an answer is the constant `thinking` plus half of the chunk's tokens. We expect the
+// answer itself to have 500 tokens plus a quarter of the chunk's tokens (history.RunCost). The rest is for the model's
+// thinking. For example, in the scene 64k of e2e/bill, the answers had 1,481 to 2,019 tokens, and the limit was 8,500.
+// If an answer exceeds the limit, the provider cuts it, and a cut answer is invalid.
 const thinking = 6_000
 
 // transientRetries is how often a model is asked again after a transient failure.

@@ -285,7 +285,8 @@ func (f placeFlags) confirm(ctx context.Context, s streams, answers *bufio.Reade
 	return err
 }
 
-// If ctx ends, ask returns. The program catches interrupts, so an interrupt ends ctx but not the read.
+// ask returns as soon as ctx ends. The program catches interrupts, so an interrupt ends ctx, but not the read from the
+// terminal. ask therefore does not wait for this read.
 func ask(ctx context.Context, out io.Writer, in *bufio.Reader, question string) (bool, error) {
 	fmt.Fprintf(out, "%s [y/N] ", question)
 	type answer struct {

@@ -20,7 +20,7 @@ type session struct {
 	name    string
 	harness schema.Harness
 	limits  opencodetest.Limits
-	// If play is nil, the turns of a script are played.
+	// The method that plays the session. If it is nil, the turns of a script are played.
 	play func(context.Context, *recording) error
 
 	steps []int

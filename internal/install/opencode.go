@@ -74,8 +74,9 @@ func openCodeProjectDirectories(project string) []string {
 	return []string{project, filepath.Join(project, ".opencode")}
 }
 
-// openCodeInForce lists the files in the order that tests with OpenCode 1.18 have shown. Without p.Project, it leaves
-// out the files of projects.
+// openCodeInForce lists the configuration files and the directories that OpenCode reads. They are in the order in which
+// OpenCode reads them, as tests with OpenCode 1.18 have shown. If p.Project is empty, the files of projects are left
+// out.
 func openCodeInForce(p Place) (files, dirs []string) {
 	if dir := openCodeDirectory(p); dir != "" {
 		files, dirs = p.configurations(dir), append(dirs, dir)
