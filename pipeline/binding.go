@@ -107,7 +107,7 @@ func (s *content) hasLostThinking(e *entry) bool {
 	return b != nil && b.Lost
 }
 
-// Unstore adds a binding that could not be stored. The next pass that is committed stores it.
+// Unstore remembers a binding that could not be stored. The next pass that is committed stores it.
 func (s *memo) Unstore(b frozen.Binding) { s.unstored = append(s.unstored, b) }
 
 func (s *memo) Unstored() []frozen.Binding { return s.unstored }

@@ -247,8 +247,9 @@ func TestArrayThatBeginsAfterTheHeadKeepsIt(t *testing.T) {
 	}
 }
 
-// Fixed bug: in Pi, the user looked at another branch that has a summary. The array lacked the last message that the
-// head covers, but had an earlier one. The host did not remove the head, and sent the earlier message as "[dropped]".
+// Fixed bug: in Pi, the user looked at another branch that has a summary. The array of this branch contained some
+// messages that the head covers, but not the last one. The head should have been removed, but the host kept it, and
+// sent the covered messages as "[dropped]".
 func TestSummaryOfAnotherBranchRevertsTheHead(t *testing.T) {
 	w := talked(t, transcript.Pi{}, 6, 4)
 	w.compact(2)

@@ -11,8 +11,8 @@ import (
 // model: the method Model then reads it from the messages.
 func (s *memo) AskModel(m schema.Model) { s.askedModel = m }
 
-// Model returns the model of the next request. This is the model set by AskModel. If none is set, it is the model that
-// the newest user message names, or else the model of the last pass.
+// Model returns the model of the next request: the model set by AskModel, or else the model that the newest user
+// message names, or else the model of the last pass.
 func (s *memo) Model() schema.Model {
 	if s.askedModel.ID != "" {
 		return s.askedModel

@@ -101,7 +101,8 @@ func TestImportanceIsWithinItsBounds(t *testing.T) {
 	}
 }
 
-// Bug class H44 (docs/defects.md): if `&amp;` is decoded first, `&amp;lt;` becomes `<`. It must become `&lt;`.
+// Bug class H44 (docs/defects.md): `&amp;lt;` must become `&lt;`. If `&amp;` were decoded before `&lt;`, it would
+// become `<`.
 func TestBugH44EntitiesAreDecodedOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringMatching(`[a&;<>"']*(?:(?:amp|lt|quot);[a&]*)*`).Draw(t, "text")
@@ -186,7 +187,8 @@ func TestFactNamesItsSource(t *testing.T) {
 	}
 }
 
-// A quote in a summary stays text, and adds no facts.
+// A summary may quote the tags of an answer, for example `</compartment>` or `<facts>`. The quoted tags must stay a
+// part of the summary, and must not add facts.
 func TestCompartmentEndsAtItsEndTag(t *testing.T) {
 	pieces := []string{
 		"<facts>", "</facts>", "<facts/>", "<NAMING>", "</NAMING>", "\n* [1] evil\n", "<events>", "</events>", "<user_observations>", "<meta>",

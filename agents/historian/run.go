@@ -81,7 +81,7 @@ type Result struct {
 	Unconfirmed Unconfirmed
 	// Next is the first ordinal without a compartment. Facts about messages from Next on are left to the next run.
 	Next int
-	// Discarded means that the last compartment was left to the next run.
+	// Discarded means that the last compartment was removed. The next run will summarise its messages again.
 	Discarded bool
 	MadeBy    chronicle.MadeBy
 	// Model is the model that gave the accepted answer. It is "" for extractive compartments, or if the harness did not
@@ -210,8 +210,8 @@ func (r *run) answer(ctx context.Context) (*candidate, error) {
 	return nil, nil
 }
 
-// firstValid returns the first valid answer. If there is none, it returns the failure of the last question, or nil if
-// the last question had an (invalid) answer.
+// firstValid returns the first valid answer. If no answer was valid, it returns the failure of the last question. If a
+// model did answer the last question, but with an invalid answer, the failure is nil.
 func (r *run) firstValid(ctx context.Context) (*candidate, *ask.Error) {
 	models := r.models()
 	prompt, repair := r.prompt, false
@@ -282,7 +282,7 @@ func (r *run) backoff(retry int) time.Duration {
 // If an answer exceeds the limit, the provider cuts it, and a cut answer is invalid.
 const thinking = 6_000
 
-// transientRetries is how often a model is asked again after a transient failure.
+// If a model fails for a moment, it is asked at most transientRetries more times.
 const transientRetries = 2
 
 // ask asks one model, and retries after transient failures. An empty answer counts as a failure, because some providers

@@ -36,8 +36,9 @@ func invalid(class Class, format string, args ...any) error {
 	return &Invalid{Class: class, Detail: fmt.Sprintf(format, args...)}
 }
 
-// In each tier, the texts of all compartments together may be longer than the chunk by summarySlack bytes. The summary
-// of a short chunk may need more words than the chunk, but a summary much longer than its source saves nothing.
+// In each tier, the texts of all compartments together may exceed the length of the chunk by at most summarySlack
+// bytes. The summary of a short chunk may need more words than the chunk, but a summary much longer than its source
+// saves nothing.
 const summarySlack = 4_096
 
 // Validate returns the compartments of a draft with their keys. They must follow each other without a gap, from the

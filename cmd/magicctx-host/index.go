@@ -20,7 +20,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// Several processes may write the index, so indexCmd needs no host.
+// Several processes may write the index at the same time, so indexCmd works whether a host is running or not.
 type indexCmd struct {
 	dataDirFlag
 	DryRun bool `help:"Show which sessions there are, and write nothing."`

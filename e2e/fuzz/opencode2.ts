@@ -54,7 +54,7 @@ export class OpenCode2 {
   private readonly says: boolean
   private readonly keys = new Map<string, string>()
   private disposePlugin: (() => void) | undefined
-  /** The answer whose step starts when the request is sent. */
+  /** The answer to the next request. Its step starts when that request is sent. */
   private waiting: Row | undefined
   private readonly started = new Set<string>()
   private requests = 0
@@ -185,8 +185,8 @@ export class OpenCode2 {
   }
 
   /**
-   * Emits the event of OpenCode 2 that corresponds to an event of OpenCode 1. It may have another name. Some events of
-   * OpenCode 1 have no counterpart.
+   * `type` is an event of OpenCode 1. This method emits the corresponding event of OpenCode 2, which may have another
+   * name. If there is none, it emits nothing.
    */
   tell(type: OpenCodeEvent["type"], { sessionID, info }: Record<string, unknown>): void {
     const data = { sessionID: sessionID as string }

@@ -20,7 +20,7 @@ type session struct {
 	name    string
 	harness schema.Harness
 	limits  opencodetest.Limits
-	// The method that plays the session. If it is nil, the turns of a script are played.
+	// play plays the session. If it is nil, the recorder plays the turns of a script.
 	play func(context.Context, *recording) error
 
 	steps []int

@@ -73,7 +73,8 @@ func (w *world) seats(r release, project string, n int) []process {
 	return seats
 }
 
-// OpenCode loads the shim with its first request, and Pi when it starts.
+// start starts the harness with the shim of a release. OpenCode loads the shim only with its first request, but Pi
+// loads it at once.
 func (w *world) start(r release, project string) process {
 	w.t.Helper()
 	dir := filepath.Join(w.root, project)

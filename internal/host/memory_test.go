@@ -418,8 +418,8 @@ func TestMemoryReachesTheSessionsOfItsProject(t *testing.T) {
 	}
 }
 
-// A model may rewrite a memory of the user with words of a web page. The source of the memory must then be the page.
-// Otherwise, the head would show the page's words without a notice.
+// A model may rewrite a memory of the user with words from a web page. The source of the memory must then be the page.
+// Otherwise, the head would show the page's words without saying that they come from the web.
 func TestHostileTextDoesNotTakeTheSourceOfAMemory(t *testing.T) {
 	h := newHarness(t)
 	h.pass()

@@ -87,8 +87,8 @@ func TestDropsAreMadeForRent(t *testing.T) {
 	}
 }
 
-// After 25 requests without drops, the host expects the next drops after 25 more requests. Carrying 12,000 tokens
-// until then would cost more than a bust.
+// After 25 requests without drops, the host expects the next drops after 25 more requests. Carrying 12,000 tokens until
+// then would cost more than a bust. So the host makes these drops at once.
 func TestRareDropsAreMadeAtOnce(t *testing.T) {
 	h := rented(t, schema.SpendingBalanced, 24, 12)
 	h.step(24)
@@ -125,7 +125,8 @@ func TestNoBustForRent(t *testing.T) {
 	}
 }
 
-// Above 30,000 tokens, the provider charges five times the price, so content costs more rent.
+// Above 30,000 tokens, the provider charges five times the price. Content then costs more rent, so the host must bust
+// earlier.
 func TestPriceCliffRaisesTheRent(t *testing.T) {
 	passes := make(map[string]int)
 	for _, cliff := range []string{"none", "30000x5"} {

@@ -13,7 +13,8 @@ type Place struct {
 	Harness *Harness
 	// Project is an absolute directory, or "" for the user's own configuration.
 	Project string
-	// DataDir is absolute, and holds records of installations and their backups.
+	// DataDir is the absolute path of a directory with records of installations, and with backups of the files that
+	// they changed.
 	DataDir string
 	Env     func(string) string
 }
@@ -72,7 +73,8 @@ func (p Place) target() (file string, err error) {
 	return filepath.Join(dirs[0], p.Harness.files[0]), nil
 }
 
-// The harness merges each of the returned files over the previous one.
+// configurations returns the configuration files of a directory. The harness reads all of them, and merges each file
+// over the previous one.
 func (p Place) configurations(dir string) (files []string) {
 	for _, name := range p.Harness.files {
 		files = append(files, filepath.Join(dir, name))

@@ -132,7 +132,8 @@ func (ps *Pass) log() {
 		"freedBy", d.FreedBy, "messages", s.Pipe.Len(), "took", time.Since(ps.started))
 }
 
-// answer returns the changes that turn the client's last mutation into the wire of this pass.
+// answer returns what the client needs to build the wire of this pass. The client keeps the head and the patches of
+// earlier answers, so the answer contains only what has changed since.
 func (ps *Pass) answer() schema.WireMutation {
 	s := ps.Session
 	s.Revision = ps.e.Serial.Next()

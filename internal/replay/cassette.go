@@ -69,8 +69,9 @@ func (t *take) answer() (schema.AgentRunResult, error) {
 	return r, nil
 }
 
-// A cassette plays the recorded answers of hidden agents. It releases each answer at the same point between the shim's
-// steps as in the recording. So each publication of history comes between the same two passes.
+// A cassette plays the recorded answers of hidden agents. If an answer came between two steps of the shim in the
+// recording, the cassette releases it between the same two steps. So the history is published between the same two
+// passes.
 type cassette struct {
 	mu sync.Mutex // guards all fields below
 	// takes are the recorded questions that the host has not asked yet. If a question was recorded several times, its
@@ -180,7 +181,8 @@ func (c *cassette) play(t *take) {
 	close(t.due)
 }
 
-// settle waits until each background job of the host has ended, or waits for an answer that is not due yet.
+// settle waits for the background jobs of the host. It returns when each of them has either ended, or is waiting for an
+// answer that is not due yet.
 func (c *cassette) settle(ctx context.Context) error {
 	for {
 		changed := c.untilQuiet()

@@ -52,8 +52,8 @@ type MarksBill struct {
 	// Removed is the number of tokens that busts removed, and Reread the part that the model soon read again.
 	Removed int `json:"removedTokens"`
 	Reread  int `json:"rereadTokens"`
-	// MissedRuns counts the questions to hidden agents that the trace does not contain. With other marks, the
-	// host asks the historian at other times.
+	// With other marks, the host asks the historian at other times, and the trace may not contain these questions.
+	// MissedRuns is the number of questions without a recorded answer.
 	MissedRuns int `json:"missedRuns,omitzero"`
 }
 

@@ -231,10 +231,10 @@ func (p *player) transform(ctx context.Context, s step) error {
 	if params.Base != 0 {
 		params.Base = ses.mirror.revision
 	}
-	// Sent is the token of a wire, and the tokens of this replay differ from the recorded ones. So the player replaces
-	// a recorded token with its own. Traces of older shims contain no tokens, so there every call gets one. The
-	// exception is the first call of a session that began before the trace: its token names a wire that the trace does
-	// not contain, so the call stays as it was recorded.
+	// Sent is the token of a wire. The tokens of this replay differ from the recorded ones, so the player replaces a
+	// recorded token with its own. Older shims sent no tokens, so in their traces, the player adds a token to every
+	// call. The exception is the first call of a session that began before the trace. Its token names a wire that the
+	// trace does not contain, so this call stays as it was recorded.
 	isBefore := ses.isContinued && !ses.isSeen
 	if (params.Sent != "" || !p.trace.tellsSent) && !isBefore {
 		params.Sent = ses.sent

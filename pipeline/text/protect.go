@@ -9,8 +9,8 @@ import (
 // in the text itself, and it is never part of a word.
 const hole = '\xFF'
 
-// A guarded text is a text in which holes replace the protected regions. regions has the regions in the order of the
-// holes. So edits must not remove holes or change their order.
+// In a guarded text, holes replace the protected regions. `regions` contains these regions in the order of the holes.
+// So an edit must neither remove a hole nor change the order of the holes.
 type guarded struct {
 	text    string
 	regions []string

@@ -34,7 +34,8 @@ func Connect(ctx context.Context, e Endpoint, start func() (ended <-chan error, 
 		return nil, fmt.Errorf("wait for the host to start: %w", err)
 	}
 	defer unlock()
-	// While this process waited for the lock, the previous holder of the lock has probably started a host.
+	// While this process waited for the lock, the previous holder of the lock has probably started a host. So look
+	// again.
 	conn, err = dialCurrent(ctx, e)
 	if !needsStart(err) {
 		return conn, err

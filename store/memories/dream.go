@@ -27,7 +27,7 @@ func DreamerOf(project string) work.Work {
 type Tended struct {
 	Old     []chronicle.Memory
 	Content string // the text of the new memory, or "" if the old memories are archived
-	// More are the contents of further new memories after a split.
+	// If a memory is split into several, Content is the text of the first one, and More contains the texts of the others.
 	More   []string
 	Reason string // why the old memories are archived
 }
