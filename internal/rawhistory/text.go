@@ -31,7 +31,7 @@ const outlined = 200
 // says that they exist. The result ends with a line end.
 func Text(m Message, o TextOptions) string { return strings.Join(Parts(m, o), "\n") + "\n" }
 
-// Parts returns the parts of Text, each without its final line break. There is at least one.
+// Parts returns the parts of Text, each without its final line break. It always returns at least one part.
 func Parts(m Message, o TextOptions) (parts []string) {
 	line := func(format string, args ...any) {
 		parts = append(parts, indent.Replace(fmt.Sprintf("[%d] "+format, append([]any{m.Ordinal}, args...)...)))

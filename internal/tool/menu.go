@@ -23,8 +23,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/memories"
 )
 
-// menuName is the command in which the user chooses step by step in dialogs. Its arguments name the page, for
-// example "memory 12".
+// menuName is the command that opens dialogs, in which the user makes one choice after another. The arguments name the
+// page to show, for example "memory 12".
 const menuName = "ctx-menu"
 
 var menuCommand = command{

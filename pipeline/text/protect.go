@@ -35,8 +35,8 @@ func protect(text string) guarded {
 	return g
 }
 
-// guard replaces more spans of the text with holes. The spans must be in order and must not overlap. A span may already
-// contain holes. Its region then contains the text of these holes.
+// guard replaces more spans of the text with holes. The spans must be in order and must not overlap. If a span already
+// contains holes, its region gets the text of these holes.
 func (g *guarded) guard(spans [][]int) {
 	if len(spans) == 0 {
 		return
