@@ -34,7 +34,7 @@ type History struct {
 	// BudgetTokens is the baseline's budget for the compartments. DocsTokens is its budget for the documents. 0 means
 	// the default.
 	BudgetTokens, DocsTokens int
-	// MemoryTokens is the budget of the memories in the baseline, 0 for the default.
+	// MemoryTokens is the budget of the memories in the baseline, or 0 for the default.
 	MemoryTokens int
 	// StandsAlone allows a head that shows only memories or promises, and no compartment. Such a head frees no space,
 	// so it changes only when the prefix is gone anyway, or after a flush.

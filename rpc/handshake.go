@@ -27,7 +27,7 @@ type clientInfo struct {
 
 type transformTimeouts struct{ delta, resync time.Duration }
 
-// The first initialize of a connection decides its harness.
+// The first initialize call of a connection decides to which harness the connection belongs.
 func (c *conn) admit(p *schema.InitializeParams) error {
 	if p.Protocol.Major != schema.ProtocolMajor {
 		message := versionMismatch(p)

@@ -159,7 +159,7 @@ func TestBugH27FactsComeFromTheirBlock(t *testing.T) {
 	}
 }
 
-// A fact names its messages before or after its text.
+// A fact names its messages before its text ("[12] uses bun") or after it ("uses bun [12]").
 func TestFactNamesItsSource(t *testing.T) {
 	for _, test := range []struct {
 		line, content string
@@ -207,7 +207,7 @@ func TestCompartmentEndsAtItsEndTag(t *testing.T) {
 	})
 }
 
-// The result is bounded and clean.
+// Whatever an answer contains, the result of Parse must be bounded and clean.
 func FuzzParse(f *testing.F) {
 	f.Add(`<compartment start="1" end="2" title="t"><p1>x</p1></compartment>`)
 	f.Add(`<compartment start="1" title='>' end="2"/><compartment <p1></p4></compartment><facts><NAMING>* x`)

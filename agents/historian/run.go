@@ -95,7 +95,7 @@ type Result struct {
 
 // An Attempt is one question of a run.
 type Attempt struct {
-	// Model is "" if the harness was to choose.
+	// Model is "" if the choice was left to the harness.
 	Agent, Model string
 	Repair       bool
 	Usage        ask.Usage

@@ -38,7 +38,7 @@ var (
 		steps: slices.Repeat([]int{26}, 12), dropEvery: 13,
 	}
 
-	// The historian of history answers some passes after each question.
+	// In history, the historian answers each question only some passes later.
 	history = session{
 		name: "history", harness: schema.HarnessOpenCode, limits: opencodetest.Limits{Context: 36_000, Output: 4_000}, play: playHistory,
 		steps: slices.Repeat([]int{10}, 9), summarises: true,

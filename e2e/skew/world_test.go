@@ -186,7 +186,7 @@ func serves(status schema.StatusResult, processes ...process) bool {
 	return slices.Equal(served, want)
 }
 
-// The host must not run during journal.
+// journal opens the database itself, so no host may be running.
 func (w *world) journal(session string) []store.PassRow {
 	w.t.Helper()
 	s, err := store.Open(w.ctx, store.Options{Dir: w.user.DataDir, Log: slog.New(slog.DiscardHandler), Clock: clock.System{}})

@@ -296,7 +296,7 @@ func TestMemoryOfAnUnknownProjectIsRefused(t *testing.T) {
 	}
 }
 
-// git still looks for the project.
+// The model calls a tool while git is still looking for the project. The call must wait for the result.
 func TestFirstCallWaitsForTheProject(t *testing.T) {
 	for _, call := range []string{transcript.MemoryTool, transcript.SearchTool} {
 		h := newHarness(t)

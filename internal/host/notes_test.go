@@ -78,7 +78,7 @@ func TestReadyNoteIsToldOnce(t *testing.T) {
 	})
 }
 
-// The host tells subagents of no ready note.
+// The host tells only the sessions of the note's project that the note is ready, and tells no subagent.
 func TestReadyNoteStaysInItsProject(t *testing.T) {
 	h := waits(t, schema.HarnessOpenCode)
 	h.callAs("n1", transcript.NoteTool, `{"action":"write","content":"zebra","condition":"file: a"}`)

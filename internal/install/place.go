@@ -19,7 +19,7 @@ type Place struct {
 	Env     func(string) string
 }
 
-// The first directory is the preferred one.
+// directories returns the directories for the harness's configuration. The preferred directory is the first.
 func (p Place) directories() ([]string, error) {
 	if p.Harness == nil {
 		return nil, errNoHarness
@@ -44,7 +44,7 @@ func (p Place) directoryIn(variable string) string {
 	return dir
 }
 
-// The harnesses also replace a leading ~.
+// expandHome replaces a leading ~ by the home directory, as the harnesses do.
 func (p Place) expandHome(path string) string {
 	rest, ok := strings.CutPrefix(path, "~")
 	if !ok || rest != "" && rest[0] != '/' || p.home() == "" {

@@ -145,7 +145,8 @@ func (p Place) wrote(file, sum string) bool {
 	return err == nil && hash(content) == sum
 }
 
-// isInProject resolves links. Without a project, it returns true.
+// isInProject reports whether a file is in the project even if all links are followed. If there is no project, any file
+// is.
 func (p Place) isInProject(file string) bool {
 	real, err := regular.RealPath(file)
 	return err == nil && p.checkInside(file, real) == nil

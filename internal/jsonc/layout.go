@@ -136,7 +136,7 @@ func (l layout) open(c children, multiline bool, outer, inner string) hujson.Ext
 	}
 }
 
-// Neighbouring comments stay.
+// remove removes child i. It keeps the comments before and after the child.
 func remove(c children, i int) {
 	joined := join(*c.lead(i), *c.lead(i + 1), i == 0)
 	if tail := *c.tail(i); hasComment(tail) {

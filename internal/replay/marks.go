@@ -143,7 +143,9 @@ func Grid(chosen Marks, _ float64) (all []Marks) {
 }
 
 // RunMarks replays a trace with each of the settings that `others` (Near or Grid) returns, and returns their bills. The
-// first bill is for the chosen settings. RunMarks computes it from `own`, the summary of an earlier replay with o.
+// first bill is for the chosen settings. RunMarks does not replay the trace for this bill, but takes it from `own`, the
+// summary of an earlier replay with the options o.
+//
 // RunMarks calls `open` once for each replay. o.Progress counts the steps of all replays together. The recorded usage
 // is only valid for the recorded settings, so RunMarks ignores o.AsRecorded, and `own` must not come from a replay with
 // AsRecorded.

@@ -56,7 +56,7 @@ func (p *player) load(ctx context.Context, s step) error {
 	return err
 }
 
-// The configuration of the caller comes before the recorded one.
+// configure uses the recorded configuration of a directory, unless the caller has chosen one.
 func (p *player) configure(ctx context.Context, directory string, recorded json.Value) error {
 	if p.isConfigGiven || len(recorded) == 0 {
 		return nil

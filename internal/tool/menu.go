@@ -371,7 +371,7 @@ func (t *Tools) returnable(ctx context.Context, key store.Key, st schema.Session
 	return offered, lost, nil
 }
 
-// The words of /ctx-menu taken.
+// These words are arguments of `/ctx-menu taken`, for example in "keep 12".
 const keep, letGo = "keep", "let-go"
 
 func shortened(text string) string { return format.Shorten(format.Clean(flat(text)), maxChoice) }

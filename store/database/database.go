@@ -63,7 +63,7 @@ type statement struct {
 	params int
 }
 
-// SQLite closes no connection with statements.
+// SQLite does not close a connection that still has prepared statements.
 func (s statements) close(*sqlite3.Conn) error {
 	var errs []error
 	for query, stmt := range s {
