@@ -231,7 +231,8 @@ func TestRevertTakesTheCompartmentsItReaches(t *testing.T) {
 	}
 }
 
-// The compaction also removes some later messages.
+// The harness compacts the session. It removes the messages that the head covers, and some later ones. The host must
+// keep the head, and the wire must contain both summaries.
 func TestArrayThatBeginsAfterTheHeadKeepsIt(t *testing.T) {
 	for _, codec := range []transcript.Codec{transcript.OpenCode{}, transcript.OpenCode2{}, transcript.Pi{}} {
 		w := talked(t, codec, 6, 4)

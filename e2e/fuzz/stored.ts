@@ -1,7 +1,10 @@
 import type { Machine } from "./machine.ts"
 import type { Session } from "./opencode.ts"
 
-/** The original of a copy. `messages` maps each message of the copy to the message of the original. */
+/**
+ * The session from which another session was copied. `messages` maps each message of the copy to the message of the
+ * original.
+ */
 export interface Original {
   stored: Stored
   messages: ReadonlyMap<string, string>

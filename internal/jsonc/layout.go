@@ -13,8 +13,8 @@ type children interface {
 	// lead(i) is the white space and comments before child i. If i is the number of children, it is the white space and
 	// comments before the closing bracket.
 	lead(i int) *hujson.Extra
-	// tail(i) is the white space and comments between child i and its comma. If the last child's tail is not nil, the
-	// child has a comma.
+	// tail(i) is the white space and comments between child i and its comma. The last child has a comma only if its
+	// tail is not nil.
 	tail(i int) *hujson.Extra
 	cut(i int)
 }

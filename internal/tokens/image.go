@@ -68,7 +68,8 @@ func imageSize(b []byte) (width, height uint32, ok bool) {
 	return 0, 0, false
 }
 
-// The first chunk is lossy, lossless or extended.
+// The first chunk of a WebP file tells whether the image is lossy ("VP8 "), lossless ("VP8L") or extended ("VP8X").
+// Each kind stores the size in another place.
 func webpSize(b []byte) (width, height uint32, ok bool) {
 	switch {
 	case hasAt(b, 12, "VP8 ") && hasAt(b, 23, "\x9d\x01\x2a") && len(b) >= 30:
