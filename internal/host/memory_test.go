@@ -227,7 +227,7 @@ func TestMemoryArrivesWithoutASummary(t *testing.T) {
 }
 
 // The baseline shows a memory, and the user archives it and restores it. The delta then shows the memory as an update.
-// Later, the model rewrites the memory with a text from the web. The delta must say that the new text is from there.
+// Later, the model rewrites the memory with a text from the web. The delta must say that the text is from the web.
 func TestDeltaTellsOfRestoredMemories(t *testing.T) {
 	h := remembering(t)
 	h.edits(func(e *memories.Editor) error {

@@ -75,9 +75,8 @@ func openCodeProjectDirectories(project string) []string {
 	return []string{project, filepath.Join(project, ".opencode")}
 }
 
-// openCodeInForce lists the configuration files and the directories that OpenCode reads. They are in the order in which
-// OpenCode reads them, as tests with OpenCode 1.18 have shown. If p.Project is empty, the files of projects are left
-// out.
+// openCodeInForce lists the configuration files and the directories that OpenCode reads, in the order in which it reads
+// them. We know this order from tests with OpenCode 1.18. If p.Project is empty, the files of projects are left out.
 func openCodeInForce(p Place) (files, dirs []string) {
 	if dir := openCodeDirectory(p); dir != "" {
 		files, dirs = p.configurations(dir), append(dirs, dir)

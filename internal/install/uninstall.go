@@ -145,8 +145,8 @@ func (p Place) wrote(file, sum string) bool {
 	return err == nil && hash(content) == sum
 }
 
-// isInProject reports whether a file is in the project even if all links are followed. If there is no project, any file
-// is.
+// isInProject follows all links, and reports whether the file is in the project. If the place has no project, the result
+// is true.
 func (p Place) isInProject(file string) bool {
 	real, err := regular.RealPath(file)
 	return err == nil && p.checkInside(file, real) == nil

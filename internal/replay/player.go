@@ -56,8 +56,8 @@ type session struct {
 	// hasState is true when the session's earlier state is loaded, or reported as missing. isContinued is true if
 	// the session had passes before the trace. isSeen is true after the session's first pass in the trace.
 	hasState, isContinued, isSeen bool
-	// The answers in the trace fit only as long as the replay sends the recorded prompts. isRecorded is true until a
-	// pass of the replay sends another prompt than the recorded pass.
+	// If the trace contains answers of hidden agents, they fit only as long as the replay sends the recorded prompts.
+	// isRecorded is then true until a pass of the replay sends another prompt than the recorded pass.
 	isRecorded bool
 	last       *Pass
 	before     []render.Rendered
