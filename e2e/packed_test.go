@@ -73,7 +73,7 @@ type packing struct {
 
 var packed packing
 
-// The first test that needs the packages builds them. All tests only read them.
+// The first test that needs the packages builds them. All tests only read them, so one build is enough.
 func (w *world) installPacked() *packing {
 	w.t.Helper()
 	packed.once.Do(func() { packed.make(w) })

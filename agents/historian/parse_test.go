@@ -115,8 +115,8 @@ func TestBugH44EntitiesAreDecodedOnce(t *testing.T) {
 	}
 }
 
-// Bug class H27 (docs/defects.md): if a narrative quoted category tags, the quoted lines became facts. A quoted
-// `<facts>` ended its compartment. If an answer had no facts, bullets of its prose became facts.
+// Bug class H27 (docs/defects.md): if the text of a summary quoted the tag of a category, the quoted lines became
+// facts. A quoted `<facts>` ended its compartment. If an answer had no facts, bullets of its prose became facts.
 func TestBugH27FactsComeFromTheirBlock(t *testing.T) {
 	const inner = "<PROJECT_RULES>\n* [1] bare fact\n</PROJECT_RULES>"
 	const quote = "<NAMING>\n* [1-2] not a fact\n</NAMING>"

@@ -255,8 +255,8 @@ export class OpenCode2 {
   }
 
   /**
-   * The world calls the hooks of OpenCode 1. Each of these hooks plays what OpenCode 2 does at the same point of a
-   * turn.
+   * The world calls the hooks by their names in OpenCode 1. For each of these names, this object has a function that
+   * plays what OpenCode 2 does at the same point of a turn.
    */
   get has(): Hooks {
     const hooks = {

@@ -60,7 +60,8 @@ type process struct {
 	project string
 }
 
-// An OpenCode process serves all n sessions. A Pi process has one session at a time, so each session gets its own.
+// An OpenCode process serves all n sessions. A Pi process has one session at a time, so each session gets a process of
+// its own.
 func (w *world) seats(r release, project string, n int) []process {
 	w.t.Helper()
 	if w.harness != schema.HarnessPi {

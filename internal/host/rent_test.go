@@ -47,8 +47,9 @@ func (h *harness) bustFor(cause pipeline.Cause) (pass int, price schema.BustPric
 	return 0, price
 }
 
-// The host delays queued drops until their content has cost as much rent as a bust would have cost when the model asked
-// for the drops. A restart of the host must neither lose a pass from the rent nor count a pass twice.
+// The host does not make queued drops at once. It adds up what each request pays for the content to drop (the rent),
+// until the sum is as high as the price that a bust had when the model asked for the drops. A restart of the host must
+// neither lose a pass from the rent nor count a pass twice.
 func TestDropsAreMadeForRent(t *testing.T) {
 	for name, restarts := range map[string]bool{"one host": false, "a restarted host": true} {
 		t.Run(name, func(t *testing.T) {
@@ -66,8 +67,8 @@ func TestDropsAreMadeForRent(t *testing.T) {
 				t.Fatal("nothing was removed for rent")
 			}
 			// The 11 dropped outputs have about 12,000 tokens. At least about as many tokens come after them, and the
-			// provider has to write these again. Writing a token costs 12.5 times as much as reading it, so each of
-			// them adds 11.5 times the price of a read.
+			// provider has to write these again. Writing a token costs 12.5 times as much as reading it, so each token
+			// that is written again adds 11.5 times the price of a read.
 			if price.Cost != int(11.5*float64(price.Resent)) || price.Removed < 9_000 || price.Removed > 15_000 {
 				t.Errorf("the price: %+v", price)
 			}
