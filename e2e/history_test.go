@@ -109,8 +109,8 @@ func testLongTurn(t *testing.T, h schema.Harness) {
 
 func TestUsersCompaction(t *testing.T) { testUsersCompaction(t, schema.HarnessOpenCode) }
 
-// The user runs the harness's own /compact. In the history, the harness's summary must stand for the messages that it
-// has removed, and the historian must summarise the messages after them.
+// The user runs the harness's own /compact. The harness removes messages, and its summary must stand for them in the
+// history. The historian must summarise the messages after them.
 func testUsersCompaction(t *testing.T, h schema.Harness) {
 	needs(t, h)
 	if h == schema.HarnessPi && suite.Pi() == pitest.V074 {
@@ -191,7 +191,7 @@ func testUsersCompaction(t *testing.T, h schema.Harness) {
 	checkBusts(t, requests, k.passes)
 }
 
-// tellsInParts is a good historian, which writes one compartment for every 12 messages.
+// tellsInParts plays a historian that gives a valid answer. It writes one compartment for every 12 messages.
 func tellsInParts(r chronicle.Range) mockllm.Step { return tellsInPartsOf("Told")(r) }
 
 func tellsInPartsOf(word string) func(chronicle.Range) mockllm.Step {

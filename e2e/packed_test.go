@@ -13,8 +13,8 @@ import (
 	"github.com/magicctx/magicctx-host/e2e/suite"
 )
 
-// The test lets npm install the packages of `task package` offline, and adds them to OpenCode with their own command.
-// If the plugin works, the next prompt contains tags.
+// npm installs the packages that `task package` builds, without a network, and their own command adds the plugin to
+// OpenCode. If the plugin works, the next prompt contains tags.
 func TestPackedPluginWorks(t *testing.T) {
 	suite.Needs(t)
 	t.Parallel()
@@ -73,7 +73,7 @@ type packing struct {
 
 var packed packing
 
-// The first test that needs the packages builds them. All tests only read them.
+// The first test that needs the packages builds them. All tests only read them, so one build is enough.
 func (w *world) installPacked() *packing {
 	w.t.Helper()
 	packed.once.Do(func() { packed.make(w) })

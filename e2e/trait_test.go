@@ -23,8 +23,8 @@ func TestPiTraitIsPromoted(t *testing.T) { testTrait(t, schema.HarnessPi) }
 
 var politePrompt = regexp.MustCompile(`\[(\d+)\] U: (Please .*)`)
 
-// In three sessions, the user shows the same trait. In the third, the user agrees to remember it. A session of another
-// project must then get the memory.
+// In three sessions, the user shows the same trait. In the third session, the user agrees that the trait may be
+// remembered. A session of another project must then have the memory.
 func testTrait(t *testing.T, h schema.Harness) {
 	needs(t, h)
 	t.Parallel()

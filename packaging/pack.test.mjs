@@ -1,4 +1,5 @@
-// Packs this platform, installs the packages like a user without network and with no tools but Node, and uses them.
+// This test builds the packages for this platform, and installs them without a network and with no tools but Node, as a
+// user might. Then it checks that the installed programs work.
 import assert from "node:assert/strict"
 import { spawn, spawnSync } from "node:child_process"
 import { once } from "node:events"
@@ -95,7 +96,7 @@ test("npx magicctx-host runs the packaged host, and exits as it does", () => {
 
 test("npx @magicctx/opencode installs, with arguments and without", () => {
   const { status, stdout, stderr } = run("npx", ["@magicctx/opencode"])
-  // There is no terminal to ask the user on, so the command shows the change and stops.
+  // There is no terminal, so the command cannot ask the user. It shows the change and stops.
   assert.equal(status, 1, stdout + stderr)
   assert.match(stdout, /opencode-shim\/index\.js/)
   assert.match(stderr, /no terminal to ask on/)
@@ -122,7 +123,8 @@ const harness = `
   console.log(JSON.stringify(Object.keys(hooks.tool)))
 `
 const registeredTools = () => {
-  // The plugin stores answers of earlier hosts in the state directory, so each call gets a new directory.
+  // The plugin stores the host's answers in the state directory, and reads them at its next start. Each call gets a new
+  // directory, so that it cannot see the answers to an earlier call.
   const own = { ...env, MAGICCTX_HOST_ARGS: "--solo", XDG_STATE_HOME: mkdtempSync(join(root, "state")) }
   const { stdout, stderr } = run(process.execPath, ["--input-type=module"], { input: harness, shell: false, env: own })
   assert.equal(stderr, "")

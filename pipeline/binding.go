@@ -20,9 +20,10 @@ func promptID(preamble int, c Chain) string {
 	return strconv.Itoa(preamble) + "." + hex.EncodeToString(c.Hash[:])
 }
 
-// token identifies the request of a pass. To the client, it is an opaque string. `prompt` contains a hash of the
-// messages on the wire. `newest` is the key of the array's last message that is not nameless (transcript.Message). It
-// is part of the token because the wire may leave this message out, and then `prompt` says nothing about it.
+// token identifies the request of a pass. The client does not interpret it. `prompt` contains a hash of the messages on
+// the wire. `newest` is the key of the array's newest message that has an id of the harness (see
+// transcript.Message.Nameless). The wire may leave this message out, and then two requests with different newest
+// messages have the same `prompt`. Their tokens still differ.
 func token(prompt, newest string) string { return prompt + newestID(newest) }
 
 func newestID(newest string) string {
@@ -82,9 +83,8 @@ func BindAnswer(state *frozen.State, wire Chain, messageKey, sent string) (froze
 	return b, true
 }
 
-// Answered sets the prompts that this fork's original has sent, but whose answers never reached the host. If the fork
-// was made right after such an answer, it contains the answer (F6 in docs/defects.md). The fork may then send the
-// answer's thinking.
+// Answered tells a fork which prompts its original has sent without the host receiving the answer. If the fork was made
+// right after such an answer, it contains the answer (F6 in docs/defects.md), and may then send the answer's thinking.
 func (s *memo) Answered(prompts map[string]bool) { s.answered = prompts }
 
 // isUnboundAtSight guesses whether the thinking of e has to be left out. It has to guess because the hash chain up to e
@@ -97,7 +97,8 @@ func (s *memo) isUnboundAtSight(e *entry) bool {
 	return b == nil && s.sentToken == "" || b != nil && b.Lost
 }
 
-// hasLostThinking reads the frozen state and not the rendering, because a restarted host has not rendered anything yet.
+// hasLostThinking reports whether the thinking of e can never be sent again. It reads the frozen state and not the
+// rendering, because a restarted host has not rendered anything yet.
 func (s *content) hasLostThinking(e *entry) bool {
 	if !s.State.Setup.Binds {
 		return false
@@ -106,7 +107,7 @@ func (s *content) hasLostThinking(e *entry) bool {
 	return b != nil && b.Lost
 }
 
-// Unstore adds a binding that could not be stored. The next pass that is committed stores it.
+// Unstore remembers a binding that could not be stored. The next pass that is committed stores it.
 func (s *memo) Unstore(b frozen.Binding) { s.unstored = append(s.unstored, b) }
 
 func (s *memo) Unstored() []frozen.Binding { return s.unstored }
@@ -155,8 +156,8 @@ func sendsThinking(e *entry, in units) bool {
 	return calls == 0 || dropped < calls
 }
 
-// thinkingIn returns how many tokens of reasoning the first n messages send. The host's own count of a message excludes
-// its reasoning.
+// thinkingIn returns how many tokens of reasoning the wire contains for the first n messages. The host's own count of a
+// message excludes its reasoning.
 func (s *content) thinkingIn(n int, in units) int {
 	tokens := 0
 	for i := range s.entries[:n] {

@@ -34,7 +34,7 @@ type History struct {
 	// BudgetTokens is the baseline's budget for the compartments. DocsTokens is its budget for the documents. 0 means
 	// the default.
 	BudgetTokens, DocsTokens int
-	// MemoryTokens is the budget of the memories in the baseline, 0 for the default.
+	// MemoryTokens is the budget of the memories in the baseline, or 0 for the default.
 	MemoryTokens int
 	// StandsAlone allows a head that shows only memories or promises, and no compartment. Such a head frees no space,
 	// so it changes only when the prefix is gone anyway, or after a flush.
@@ -160,10 +160,10 @@ func lastIndexOf[T any](all []T, accepts func(*T) bool) int {
 	return -1
 }
 
-// unreverted returns the published compartments that no revert has reached. These are usually all compartments up to
-// the last one whose end is in the array. But if the array begins with a summary by the harness or with the host's
-// marker, the summarised messages are not in it, so it may contain no end of a compartment. In that case, unreverted
-// returns the compartments at the front of the list that are older than this summary and have no message in the array.
+// unreverted returns the published compartments that no revert has reached. Usually, these are all compartments up to
+// the last one whose end is in the array. But the array may begin with a summary by the harness or with the host's
+// marker. Then it lacks the summarised messages, so it may contain the end of no compartment. In that case, unreverted
+// returns the oldest compartments, up to the first one that is newer than this summary or has a message in the array.
 func (s *array) unreverted(h *History) []chronicle.Compartment {
 	all := h.Compartments
 	if len(all) == 0 || len(s.entries) == 0 {
@@ -298,10 +298,10 @@ func (s *content) cover(h *frozen.Head, shown []chronicle.Compartment, r Reading
 	return keys
 }
 
-// lastInArray returns the key of that message of the compartment which is last in the array. This is usually the last
-// message of the compartment. It can be another one after a compaction by the harness that keeps the newest turns: the
-// array then shows the compaction's request before these turns, although the request is newer. If none of the
-// compartment's messages is in the array, lastInArray returns the key of its last message.
+// lastInArray looks for the message of a compartment that comes last in the array, and returns its key. Usually, this is
+// the compartment's last message. The exception is a compaction by the harness that keeps the newest turns: in the
+// array, the compaction's request comes before these turns, although it is newer. If the array contains no message of
+// the compartment, lastInArray returns the key of the compartment's last message.
 func (s *array) lastInArray(c *chronicle.Compartment) string {
 	last, at := c.EndKey(), -1
 	for _, key := range c.Keys {

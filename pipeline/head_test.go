@@ -231,7 +231,8 @@ func TestRevertTakesTheCompartmentsItReaches(t *testing.T) {
 	}
 }
 
-// The compaction also removes some later messages.
+// The harness compacts the session. It removes the messages that the head covers, and some later ones. The host must
+// keep the head, and the wire must contain both summaries.
 func TestArrayThatBeginsAfterTheHeadKeepsIt(t *testing.T) {
 	for _, codec := range []transcript.Codec{transcript.OpenCode{}, transcript.OpenCode2{}, transcript.Pi{}} {
 		w := talked(t, codec, 6, 4)
@@ -247,8 +248,9 @@ func TestArrayThatBeginsAfterTheHeadKeepsIt(t *testing.T) {
 	}
 }
 
-// Fixed bug: in Pi, the user looked at another branch that has a summary. The array lacked the last message that the
-// head covers, but had an earlier one. The host did not remove the head, and sent the earlier message as "[dropped]".
+// Fixed bug: in Pi, the user looked at another branch that has a summary. The array of this branch contained some
+// messages that the head covers, but not the last one. The head should have been removed, but the host kept it, and
+// sent the covered messages as "[dropped]".
 func TestSummaryOfAnotherBranchRevertsTheHead(t *testing.T) {
 	w := talked(t, transcript.Pi{}, 6, 4)
 	w.compact(2)

@@ -7,12 +7,12 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// AskModel sets the model of the next request. If the harness's user messages already name the model, m is the zero
-// Model. Model then takes the model from the messages.
+// AskModel sets the model of the next request. Pass the zero Model if the harness's user messages already name the
+// model: the method Model then reads it from the messages.
 func (s *memo) AskModel(m schema.Model) { s.askedModel = m }
 
-// Model returns the model of the next request. This is the model set by AskModel. If none is set, it is the model that
-// the newest user message names, or else the model of the last pass.
+// Model returns the model of the next request: the model set by AskModel, or else the model that the newest user
+// message names, or else the model of the last pass.
 func (s *memo) Model() schema.Model {
 	if s.askedModel.ID != "" {
 		return s.askedModel

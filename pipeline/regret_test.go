@@ -8,7 +8,8 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
 )
 
-// Nobody knows why a model reads something again. So the cases define which repetitions mean that a removal was wrong.
+// Nobody can know why a model reads something again. So these cases define which repeated reads count as a sign that a
+// removal was wrong.
 func TestRereads(t *testing.T) {
 	type step struct {
 		tool  string

@@ -11,9 +11,9 @@ import (
 // The SDKs of these providers fuse consecutive assistant messages into one.
 var fusing = []string{"anthropic", "bedrock", "vertex"}
 
-// Bug D1: in an emergency, the host dropped the only call of the step before the newest step. The provider then joined
-// the text of that step with the newest step, so the thinking of the newest step came after a text, or was removed.
-// Anthropic refuses both.
+// Bug D1: in an emergency, the host dropped the only call of the step before the newest step, and only a text of that
+// step was left. The provider joined this text with the newest step. So the thinking of the newest step came after a
+// text, or was removed. Anthropic refuses both.
 func TestDefectD1NewestStepKeepsItsThinkingInAnEmergency(t *testing.T) {
 	for _, profile := range fusing {
 		for _, pressure := range []int{96, 120} {

@@ -27,7 +27,7 @@ type clientInfo struct {
 
 type transformTimeouts struct{ delta, resync time.Duration }
 
-// The first initialize of a connection decides its harness.
+// The first initialize call of a connection decides to which harness the connection belongs.
 func (c *conn) admit(p *schema.InitializeParams) error {
 	if p.Protocol.Major != schema.ProtocolMajor {
 		message := versionMismatch(p)
@@ -125,7 +125,7 @@ func versionMismatch(p *schema.InitializeParams) string {
 		Version, protocol.Major, protocol.Minor, remedy)
 }
 
-// complete fills in the fields of a result that the host does not know, for example HostPID.
+// complete fills in those fields of a result that only this package knows, for example HostPID.
 func (c *conn) complete(params, result any) any {
 	switch r := result.(type) {
 	case schema.InitializeResult:

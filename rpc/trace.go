@@ -37,7 +37,7 @@ type TraceFrame struct {
 	At   int64      `json:"at"`
 	From Sender     `json:"from"`
 	Body json.Value `json:"body"`
-	// Attachment is absent if the frame has none.
+	// Most frames have no attachment. A session/transform, for example, has the messages as its attachment.
 	Attachment json.Value `json:"attachment,omitzero"`
 	// The array of a resync often begins with the same messages as the session's last array. To save space, the
 	// recorder leaves these messages out of Attachment. Kept is their number.

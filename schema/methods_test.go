@@ -19,8 +19,8 @@ type golden struct {
 	Result json.Value `json:"result,omitzero"`
 }
 
-// If only one side knows a field, the field would be lost on its way to the
-// other side.
+// The host and the shim must know the same fields. If only one of them knew a field, the field would be lost on its way
+// to the other.
 func TestGoldenOfEachMethod(t *testing.T) {
 	files := map[string]bool{}
 	for _, m := range Methods {

@@ -75,7 +75,7 @@ func (b *Browser) Histories() (all []HistoryOverview, err error) {
 	return all, nil
 }
 
-// History returns the overview of one session. If the session has no compartments, the overview is zero.
+// History returns the overview of one session. If the session has no compartments, it returns an empty overview.
 func (b *Browser) History(of SessionName) (HistoryOverview, error) {
 	all, err := b.Histories()
 	if i := slices.IndexFunc(all, func(o HistoryOverview) bool { return o.Key == of.Key }); i >= 0 {

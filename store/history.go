@@ -19,7 +19,7 @@ func HistorianOf(key Key) work.Work {
 	return work.Work{Agent: work.Historian, Subject: work.Subject{Harness: key.Harness, Session: key.Session}}
 }
 
-// A HistoryRow is the state of a session's historian. Before the first run, it is zero.
+// A HistoryRow is the state of a session's historian. Before the first run, it is the zero HistoryRow.
 type HistoryRow struct {
 	work.State
 

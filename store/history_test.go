@@ -105,8 +105,9 @@ func TestRecompIsStagedAndPromoted(t *testing.T) {
 	}
 }
 
-// A revert deletes the staged compartments of its messages. If it removes a message in the range of a partial recomp,
-// the recomp cannot continue, so all staged compartments are deleted.
+// The user reverts a session while a recomp is staging new compartments. Staged compartments that contain a removed
+// message are deleted. If a removed message is in the range of a partial recomp, the recomp cannot continue, so all its
+// staged compartments are deleted.
 func TestRevertCutsTheStagedRecomp(t *testing.T) {
 	staged := []chronicle.Compartment{compartment(1, 3), compartment(4, 6)}
 	for _, test := range []struct {

@@ -24,7 +24,7 @@ type RecallRow struct {
 	// were the reason for the line.
 	Names  string
 	Tokens int
-	// ActedPass is the pass in which the model followed the line, 0 if it did not.
+	// ActedPass is the pass in which the model followed the line, or 0 if it did not.
 	ActedPass int
 }
 

@@ -89,7 +89,7 @@ type collector struct {
 	found []Anchor
 	seen  map[string]bool
 	count map[AnchorKind]int
-	// texts and outputs are the bytes that may still be searched.
+	// `texts` and `outputs` are the numbers of bytes that may still be searched in texts and in outputs.
 	texts, outputs int
 	// The map `lines` holds the lines that were already searched. Logs repeat their lines, so this saves time.
 	lines map[string]bool

@@ -142,7 +142,8 @@ func (q *quotes) line(line string) string {
 	return strings.TrimRight(kept, " \t")
 }
 
-// These limits bound the time for a hostile answer. A normal compartment has a few quotes of a few sentences.
+// These limits bound the time that a hostile answer can cost. A normal compartment has a few quotes of a few sentences
+// each.
 const (
 	maxQuotes = 200 // quotes of a compartment that are compared; further quotes are removed
 	maxQuoted = 20  // sentences of a quote that are compared one by one
@@ -215,9 +216,9 @@ func newEvidence(messages []Message) *evidence {
 	return &evidence{messages: messages, texts: scannedTexts, outputs: scannedOutputs, prepared: map[place]*haystack{}}
 }
 
-// supports reports whether a message in the fact's source range contains an anchor of the fact. If the fact has no
-// anchors, a sentence of a message must say the same as the fact. For a rule or a constraint, texts by other authors do
-// not count, because otherwise a web page that the agent has read could make rules for every later session.
+// supports reports whether a message in the fact's source range contains an anchor of the fact. A fact without anchors
+// counts as one anchor as a whole, so a sentence of a message must say the same. For a rule or a constraint, texts by
+// other authors do not count. Otherwise, a web page that the agent has read could make rules for every later session.
 func (e *evidence) supports(f chronicle.Fact) bool {
 	anchors := anchorsOfFact(f.Content)
 	withOthers := f.Category != "PROJECT_RULES" && f.Category != "CONSTRAINTS"
@@ -233,7 +234,7 @@ func (e *evidence) supports(f chronicle.Fact) bool {
 	return false
 }
 
-// If a fact has no anchors, its whole content is one anchor.
+// anchorsOfFact returns the anchors of a fact. If it finds none, the whole content of the fact is the only anchor.
 func anchorsOfFact(content string) []Anchor {
 	c := newCollector()
 	c.words(content, 0)

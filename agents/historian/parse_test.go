@@ -101,7 +101,8 @@ func TestImportanceIsWithinItsBounds(t *testing.T) {
 	}
 }
 
-// Bug class H44 (docs/defects.md): if `&amp;` is decoded first, `&amp;lt;` becomes `<`. It must become `&lt;`.
+// Bug class H44 (docs/defects.md): `&amp;lt;` must become `&lt;`. If `&amp;` were decoded before `&lt;`, it would
+// become `<`.
 func TestBugH44EntitiesAreDecodedOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringMatching(`[a&;<>"']*(?:(?:amp|lt|quot);[a&]*)*`).Draw(t, "text")
@@ -114,8 +115,8 @@ func TestBugH44EntitiesAreDecodedOnce(t *testing.T) {
 	}
 }
 
-// Bug class H27 (docs/defects.md): if a narrative quoted category tags, the quoted lines became facts. A quoted
-// `<facts>` ended its compartment. If an answer had no facts, bullets of its prose became facts.
+// Bug class H27 (docs/defects.md): if the text of a summary quoted the tag of a category, the quoted lines became
+// facts. A quoted `<facts>` ended its compartment. If an answer had no facts, bullets of its prose became facts.
 func TestBugH27FactsComeFromTheirBlock(t *testing.T) {
 	const inner = "<PROJECT_RULES>\n* [1] bare fact\n</PROJECT_RULES>"
 	const quote = "<NAMING>\n* [1-2] not a fact\n</NAMING>"
@@ -158,7 +159,7 @@ func TestBugH27FactsComeFromTheirBlock(t *testing.T) {
 	}
 }
 
-// A fact names its messages before or after its text.
+// A fact names its messages before its text ("[12] uses bun") or after it ("uses bun [12]").
 func TestFactNamesItsSource(t *testing.T) {
 	for _, test := range []struct {
 		line, content string
@@ -186,7 +187,8 @@ func TestFactNamesItsSource(t *testing.T) {
 	}
 }
 
-// A quote in a summary stays text, and adds no facts.
+// A summary may quote the tags of an answer, for example `</compartment>` or `<facts>`. The quoted tags must stay a
+// part of the summary, and must not add facts.
 func TestCompartmentEndsAtItsEndTag(t *testing.T) {
 	pieces := []string{
 		"<facts>", "</facts>", "<facts/>", "<NAMING>", "</NAMING>", "\n* [1] evil\n", "<events>", "</events>", "<user_observations>", "<meta>",
@@ -205,7 +207,7 @@ func TestCompartmentEndsAtItsEndTag(t *testing.T) {
 	})
 }
 
-// The result is bounded and clean.
+// Whatever an answer contains, the result of Parse must be bounded and clean.
 func FuzzParse(f *testing.F) {
 	f.Add(`<compartment start="1" end="2" title="t"><p1>x</p1></compartment>`)
 	f.Add(`<compartment start="1" title='>' end="2"/><compartment <p1></p4></compartment><facts><NAMING>* x`)

@@ -31,9 +31,9 @@ type saying struct {
 	chronicle.Range
 }
 
-// promises returns the sentences of a chunk that may be promises, oldest first. It reads the text of the chunk and not
-// the raw messages, because a run whose model fails never needs the raw messages. The answer chooses sentences by
-// number, and confirmItems looks for the chosen ones in the raw messages.
+// promises returns the sentences of a chunk that may be promises, oldest first. The question shows them with numbers,
+// the model answers with the numbers of the real promises, and confirmItems looks for these in the raw messages.
+// promises itself reads only the text of the chunk, so if the model fails, the raw messages are never loaded.
 func (j *Job) promises() (found []saying) {
 	if j.WithoutFacts {
 		return nil
@@ -89,8 +89,8 @@ func (s saying) in(messages []Message) (p chronicle.Promise, ok bool) {
 	return p, false
 }
 
-// isPromise may accept a sentence that is not a promise. This does little harm, because the historian then does not
-// choose the sentence.
+// isPromise may also return true for a sentence that is not a promise. This does little harm: the historian sees the
+// sentence and does not choose it.
 func isPromise(sentence string) bool {
 	return !strings.HasSuffix(sentence, "?") && promiseWords().MatchString(sentence)
 }
@@ -161,10 +161,10 @@ func (d *Draft) parseItems(text string) {
 	}
 }
 
-// confirmItems keeps only the parts of the answer that the raw messages confirm. It accepts a chosen sentence only if a
-// raw message contains it. It accepts that a promise is closed only if the question showed this promise, and if the
-// answer names a message of the chunk in which the user or the agent says something. A promise of the user can be
-// withdrawn only by a message of the user.
+// confirmItems keeps only the parts of the answer that the raw messages confirm. A sentence that the model has chosen
+// as a promise must be in a raw message. A promise that the model has closed must be one of those in the question, and
+// the model must name a message of the chunk in which the user or the agent says something. Only a message of the user
+// can withdraw a promise of the user.
 func (c *candidate) confirmItems(j *Job) {
 	raw := j.Raw()
 	for i, s := range j.promises() {

@@ -25,8 +25,9 @@ func promising() *Job {
 	}
 }
 
-// The historian cannot invent a promise, because it only chooses among the sentences of the chunk. It must not choose a
-// sentence from a file, from a tool or from a forged line.
+// The historian only chooses among the sentences of the chunk, so it cannot invent a promise. A chosen sentence becomes
+// a promise only if the user or the agent has said it. A sentence from a file, from a tool or from a forged line must
+// not become one.
 func TestPromisesAreWordsOfTheUserOrTheAgent(t *testing.T) {
 	j := promising()
 	section := blocks(t, Prompt(j))["open_items"]

@@ -48,8 +48,8 @@ type Job struct {
 	// KeepLast keeps the last compartment even if it ends at the end of the chunk. The host sets it if it needs the
 	// space, or if no later run will continue the compartment.
 	KeepLast bool
-	// CanWait means that the host can ask a model again later. If no answer is valid, the run ends without
-	// compartments.
+	// CanWait means that the host can ask a model again later. So if no answer is valid, the run ends without
+	// compartments, and does not write extractive ones.
 	CanWait bool
 	// Edit asks the editor to improve a valid answer.
 	Edit bool
@@ -81,7 +81,7 @@ type Result struct {
 	Unconfirmed Unconfirmed
 	// Next is the first ordinal without a compartment. Facts about messages from Next on are left to the next run.
 	Next int
-	// Discarded means that the last compartment was left to the next run.
+	// Discarded means that the last compartment was removed. The next run will summarise its messages again.
 	Discarded bool
 	MadeBy    chronicle.MadeBy
 	// Model is the model that gave the accepted answer. It is "" for extractive compartments, or if the harness did not
@@ -95,7 +95,7 @@ type Result struct {
 
 // An Attempt is one question of a run.
 type Attempt struct {
-	// Model is "" if the harness was to choose.
+	// Model is "" if the choice was left to the harness.
 	Agent, Model string
 	Repair       bool
 	Usage        ask.Usage
@@ -210,8 +210,8 @@ func (r *run) answer(ctx context.Context) (*candidate, error) {
 	return nil, nil
 }
 
-// firstValid returns the first valid answer. If there is none, it returns the failure of the last question, or nil if
-// the last question had an (invalid) answer.
+// firstValid returns the first valid answer. If no answer was valid, it returns the failure of the last question. If a
+// model did answer the last question, but with an invalid answer, the failure is nil.
 func (r *run) firstValid(ctx context.Context) (*candidate, *ask.Error) {
 	models := r.models()
 	prompt, repair := r.prompt, false
@@ -276,14 +276,13 @@ func (r *run) backoff(retry int) time.Duration {
 	return 6*time.Second + 2*share*time.Millisecond
 }
 
-// thinking is the part of an answer's limit that is the same for every chunk. The limit for a whole answer is
-// thinking plus half of the chunk's tokens. We expect an answer of 500 tokens plus a quarter of the chunk's tokens
-// (history.RunCost). The rest of the limit is for the model's thinking. For example, in the scene 64k of e2e/bill the
-// answers had 1,481 to 2,019 tokens, and the limit was 8,500. If an answer exceeds the limit, the provider cuts it, and
-// a cut answer is invalid.
+// The limit for the length of an answer is the constant `thinking` plus half of the chunk's tokens. We expect the
+// answer itself to have 500 tokens plus a quarter of the chunk's tokens (history.RunCost). The rest is for the model's
+// thinking. For example, in the scene 64k of e2e/bill, the answers had 1,481 to 2,019 tokens, and the limit was 8,500.
+// If an answer exceeds the limit, the provider cuts it, and a cut answer is invalid.
 const thinking = 6_000
 
-// transientRetries is how often a model is asked again after a transient failure.
+// If a model fails for a moment, it is asked at most transientRetries more times.
 const transientRetries = 2
 
 // ask asks one model, and retries after transient failures. An empty answer counts as a failure, because some providers

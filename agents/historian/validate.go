@@ -36,16 +36,17 @@ func invalid(class Class, format string, args ...any) error {
 	return &Invalid{Class: class, Detail: fmt.Sprintf(format, args...)}
 }
 
-// In each tier, the texts of all compartments together may be longer than the chunk by summarySlack bytes. The summary
-// of a short chunk may need more words than the chunk, but a summary much longer than its source saves nothing.
+// In each tier, the texts of all compartments together may exceed the length of the chunk by at most summarySlack
+// bytes. The summary of a short chunk may need more words than the chunk, but a summary much longer than its source
+// saves nothing.
 const summarySlack = 4_096
 
 // Validate returns the compartments of a draft with their keys. They must follow each other without a gap, from the
 // first message of the chunk to its last message, or to the message before UnprocessedFrom.
 //
-// If the messages in a gap between two compartments have no words, the first compartment is extended. A gap at either
-// end of the chunk is closed only if its messages cannot be read. Any other gap is an *Invalid: a summary that does not
-// mention its messages would hide them.
+// If the messages in a gap between two compartments have no words, Validate extends the first compartment over them. At
+// either end of the chunk, it closes a gap only if the messages cannot be read. For any other gap, it returns an
+// *Invalid, because these messages would disappear without a summary.
 func Validate(d Draft, chunk *Chunk) ([]chronicle.Compartment, error) {
 	if len(d.Compartments) == 0 {
 		return nil, invalid(NoCompartments, "no usable compartments in the answer%s", reasons(d.Skipped))

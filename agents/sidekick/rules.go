@@ -37,7 +37,7 @@ const (
 	maxFinding = 400
 )
 
-// If there are too many searches, queriesOf returns the first ones.
+// queriesOf returns the searches that an answer asks for. If there are too many, it returns only the first ones.
 func queriesOf(answer string) (queries []string, err error) {
 	for _, m := range query.FindAllStringSubmatch(answer, -1) {
 		if text := oneLine(m[1]); text != "" && len(text) <= maxQuery && len(queries) < maxQueries {

@@ -41,7 +41,7 @@ type Finding struct {
 type Result struct {
 	// Findings is empty if nothing helps.
 	Findings []Finding
-	// Rejected has the broken rule of each other finding.
+	// Rejected names, for each finding that was rejected, the rule that it broke.
 	Rejected []string
 	Model    string
 	Usage    ask.Usage
@@ -120,7 +120,8 @@ func (r *Result) ask(ctx context.Context, a ask.Asker, j Job) error {
 	return r.read(answer, j.Words, shown)
 }
 
-// hits may be empty. The answer has no thinking.
+// question asks one question, and returns the answer without the model's thinking. The first question, which asks for
+// searches, has no hits.
 func (r *Result) question(ctx context.Context, a ask.Asker, j Job, system string, hits []Hit) (string, error) {
 	if j.Progress != nil {
 		j.Progress(len(hits), r.Usage)
@@ -152,5 +153,5 @@ func promptOf(words string, hits []Hit) string {
 	return strings.TrimSpace(b.String())
 }
 
-// Half a character at the end is left out.
+// cut returns the first n bytes of a text. If these end in the middle of a character, cut leaves this character out.
 func cut(text string, n int) string { return strings.ToValidUTF8(text[:min(len(text), n)], "") }

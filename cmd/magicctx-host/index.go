@@ -20,7 +20,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// Several processes may write the index, so indexCmd needs no host.
+// Several processes may write the index at the same time, so indexCmd works whether a host is running or not.
 type indexCmd struct {
 	dataDirFlag
 	DryRun bool `help:"Show which sessions there are, and write nothing."`
@@ -43,7 +43,7 @@ func printUnread(s streams, what string, err error) {
 	fmt.Fprintf(s.err, "not read: %s: %s\n", format.Clean(what), format.Clean(err.Error()))
 }
 
-// Only what is new in the sessions is read.
+// indexSessions reads only the messages that are new since the last time.
 func indexSessions(ctx context.Context, s streams, dir string) error {
 	unread := 0
 	failed := func(what string, err error) {

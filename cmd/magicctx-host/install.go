@@ -98,7 +98,8 @@ func (cmd *installCmd) offerImport(ctx context.Context, s streams, answers *bufi
 		func() error { return (&importCmd{outputFlags: outputFlags{dataDirFlag: cmd.dataDirFlag}}).Run(ctx, s) })
 }
 
-// A search then finds something on the first day.
+// offerIndex offers to index the sessions that are already on this machine, so that a search finds something on the
+// first day.
 func (cmd *installCmd) offerIndex(ctx context.Context, s streams, answers *bufio.Reader, dir string) error {
 	sources, err := storedSessions.List(ctx, func(string, error) {}) // indexSessions names what cannot be read
 	if err != nil {
@@ -262,7 +263,8 @@ var (
 	errDeclined   = errors.New("nothing was changed")
 )
 
-// The new settings file has a separate question.
+// confirm asks the user about the change. If the installation also offers a new settings file, it asks a second
+// question about this file.
 func (f placeFlags) confirm(ctx context.Context, s streams, answers *bufio.Reader, plan *install.Plan) error {
 	if !terminal.Is(s.in) {
 		return errNoTerminal
@@ -285,7 +287,8 @@ func (f placeFlags) confirm(ctx context.Context, s streams, answers *bufio.Reade
 	return err
 }
 
-// If ctx ends, ask returns. The program catches interrupts, so an interrupt ends ctx but not the read.
+// ask returns as soon as ctx ends. The program catches interrupts, so an interrupt ends ctx, but not the read from the
+// terminal. ask therefore does not wait for this read.
 func ask(ctx context.Context, out io.Writer, in *bufio.Reader, question string) (bool, error) {
 	fmt.Fprintf(out, "%s [y/N] ", question)
 	type answer struct {

@@ -153,8 +153,8 @@ func choose[T any](sessions []T, wanted string, nameOf func(T) (schema.Harness, 
 	return ending, nil
 }
 
-// A sessionAsker asks for the status of one session. If the harness does not have the session, it returns an error
-// whose method IsInvalidParams returns true.
+// A sessionAsker asks for the status of one session. If the harness does not have this session, the sessionAsker
+// returns an error whose method IsInvalidParams returns true.
 type sessionAsker func(context.Context, schema.SessionStatusParams) (schema.SessionStatus, error)
 
 func (cmd *statusCmd) session(ctx context.Context, ask sessionAsker, st schema.StatusResult) (session schema.SessionStatus, err error) {

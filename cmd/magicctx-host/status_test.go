@@ -123,7 +123,7 @@ func (h twoHarnesses) Status(ctx context.Context, c client.Client, p schema.Stat
 	return st, err
 }
 
-// The code is that of the real host's error.
+// unknownSession is an error with the same code as the error of a real host that does not know a session.
 type unknownSession struct{}
 
 func (unknownSession) Error() string { return "the host's own words" }

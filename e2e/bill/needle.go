@@ -24,11 +24,12 @@ const (
 
 var needleKinds = [...]string{ofPath, ofNumber, ofDecision, ofError, ofRule}
 
-// OpenCode gives its summariser only the beginning of an output. So the error is in one of the first lines.
+// OpenCode gives its summariser only the beginning of an output. So the needle of an output is in one of the first
+// lines, where OpenCode's summariser can see it, too.
 const errorLine = 8
 
-// A rule is in the user's prompt, an error is in the output of the second call, and the others are in texts of the
-// model.
+// needle returns the needle of a turn. A rule is in the user's prompt, an error is in the output of the second call,
+// and all other needles are in texts of the model.
 func (s story) needle(turn int) needle {
 	n := needle{kind: needleKinds[turn%len(needleKinds)]}
 	switch n.kind {

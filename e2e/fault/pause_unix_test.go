@@ -26,8 +26,9 @@ func pause(t *testing.T, p *os.Process) (resume func()) {
 	return resume
 }
 
-// A paused thread stops only when it is scheduled again. On a busy machine, it might answer a call before that. So
-// awaitStopped waits for all threads. If the system has no /proc, awaitStopped returns at once.
+// SIGSTOP stops a thread only when the kernel schedules it again. On a busy machine, the thread might still answer a
+// call before that. So awaitStopped waits until all threads have stopped. If the system has no /proc, it returns at
+// once.
 func awaitStopped(t *testing.T, pid int) {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {

@@ -10,8 +10,9 @@ import type { RealArrays } from "./really.ts"
 import type { World } from "./world.ts"
 
 /**
- * Plays OpenCode 2.0.26 or its beta, which has fewer members. This class has the same methods as Plugin, which plays
- * OpenCode 1. So the world and the judge work only with messages of OpenCode 1, and entries.ts translates the messages.
+ * OpenCode2 plays OpenCode 2.0.26 or its beta, whose plugin interface has fewer members. It has the same methods as
+ * Plugin, which plays OpenCode 1. So the world and the judge need to know only the messages of OpenCode 1, and
+ * entries.ts translates the messages.
  */
 
 type Setup = (ctx: PluginContext) => Promise<(() => void) | undefined>
@@ -53,7 +54,7 @@ export class OpenCode2 {
   private readonly says: boolean
   private readonly keys = new Map<string, string>()
   private disposePlugin: (() => void) | undefined
-  /** The answer whose step starts when the request is sent. */
+  /** The answer to the next request. Its step starts when that request is sent. */
   private waiting: Row | undefined
   private readonly started = new Set<string>()
   private requests = 0
@@ -184,8 +185,8 @@ export class OpenCode2 {
   }
 
   /**
-   * Emits the event of OpenCode 2 that corresponds to an event of OpenCode 1. It may have another name. Some events of
-   * OpenCode 1 have no counterpart.
+   * `type` is an event of OpenCode 1. This method emits the corresponding event of OpenCode 2, which may have another
+   * name. If there is none, it emits nothing.
    */
   tell(type: OpenCodeEvent["type"], { sessionID, info }: Record<string, unknown>): void {
     const data = { sessionID: sessionID as string }
@@ -254,8 +255,8 @@ export class OpenCode2 {
   }
 
   /**
-   * The world calls the hooks of OpenCode 1. Each of these hooks plays what OpenCode 2 does at the same point of a
-   * turn.
+   * The world calls the hooks by their names in OpenCode 1. For each of these names, this object has a function that
+   * plays what OpenCode 2 does at the same point of a turn.
    */
   get has(): Hooks {
     const hooks = {
@@ -284,7 +285,7 @@ export class OpenCode2 {
     return hooks as unknown as Hooks
   }
 
-  /** For each call of a hook, OpenCode creates all objects of the request anew. */
+  /** OpenCode passes new objects to each call of a hook, and so does this method. */
   private async request(hook: string, session: Session, messages: readonly Message[], more: object = {}): Promise<{ event: SessionContext & { result?: { summary: string } }; raw: Raw }> {
     const { world } = this
     const raw = arrayOf(messages, session.model, this.isBeta)

@@ -1,7 +1,10 @@
 import type { Machine } from "./machine.ts"
 import type { Session } from "./opencode.ts"
 
-/** The original of a copy. `messages` maps each message of the copy to the message of the original. */
+/**
+ * The session from which another session was copied. `messages` maps each message of the copy to the message of the
+ * original.
+ */
 export interface Original {
   stored: Stored
   messages: ReadonlyMap<string, string>
@@ -23,8 +26,8 @@ export class Stored {
 
   /**
    * The original of the copy, or undefined as soon as a pass of the copy is stored. If the database is locked during
-   * the copy's first pass, the host uses the original's edits. It stores them for the copy only with a later pass
-   * (-seed 100250).
+   * the copy's first pass, the host uses the original's edits for it, and stores them for the copy only with a later
+   * pass (found with -seed 100250).
    */
   private get unstoredOriginal(): Original | undefined {
     return this.isEmpty() ? this.original : undefined
@@ -52,7 +55,7 @@ export class Stored {
 
   /**
    * Until a pass of the copy is stored, the copy has its original's head. In Pi, this head contains the original's keys
-   * (-seed 700013).
+   * (found with -seed 700013).
    */
   head(): Record<string, unknown> | undefined {
     const original = this.unstoredOriginal

@@ -57,7 +57,8 @@ func TestStoreHoldsWhatTheArrayHeld(t *testing.T) {
 	}
 }
 
-// The installed entry is a directory. The beta must load it, as OpenCode 1 does.
+// The command `install` enters the plugin's directory, not a file, into OpenCode's configuration. The beta must load
+// the plugin from this directory, as OpenCode 1 does.
 func TestInstalledDirectoryIsLoaded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, stage.WithoutHistorian)

@@ -1,5 +1,5 @@
-// Uses the dashboard like a person, and prints the problems that it finds. When the page shows its first state, the
-// script prints a line.
+// Uses the dashboard like a person, and prints the problems that it finds. As soon as the page shows its first state,
+// the script prints a line. For the test, this is the sign to send the next state.
 //
 //   node dashboard.mjs CHROMIUM URL SCREENS
 import { mkdirSync, readFileSync } from "node:fs"

@@ -28,7 +28,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// The memories come from a real database. The states of sessions come from the test.
+// The dashboard reads the memories from a real database, and gets the states of the sessions from the test.
 func TestDashboardInBrowser(t *testing.T) {
 	chromium, node, repo := tools(t)
 	ctx, stop := context.WithTimeout(t.Context(), browserTimeout)
@@ -129,8 +129,8 @@ func keeper() (keep func(context.Context, schema.KeepParams) (schema.KeepResult,
 		}
 }
 
-// storeSession stores a session of forty requests with hostile names. The second request drops a call. In the third, a
-// summary replaces two messages.
+// storeSession stores a session with forty requests and with hostile names. The second request drops a call. In the
+// third, a summary replaces two messages.
 func storeSession(t *testing.T, dir string) *store.Store {
 	s := storetest.Open(t, dir)
 	for n := 1; n <= 3; n++ {

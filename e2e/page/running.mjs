@@ -1,5 +1,5 @@
-// Uses the dashboard of a running session: it keeps a dropped unit, and edits a memory. Then the script prints a line,
-// and waits until the page shows that the unit is back.
+// Uses the dashboard while a session is running. The script asks to keep a dropped unit, and edits a memory. Then it
+// prints a line, and waits until the page shows that the unit is back.
 //
 //   node running.mjs CHROMIUM URL
 import { launch, watch } from "./chrome.mjs"

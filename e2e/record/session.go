@@ -20,7 +20,7 @@ type session struct {
 	name    string
 	harness schema.Harness
 	limits  opencodetest.Limits
-	// If play is nil, the turns of a script are played.
+	// play plays the session. If it is nil, the recorder plays the turns of a script.
 	play func(context.Context, *recording) error
 
 	steps []int
@@ -32,13 +32,13 @@ type session struct {
 var (
 	short = session{name: "short", harness: schema.HarnessOpenCode, limits: opencodetest.DefaultLimits, play: playScript, steps: []int{4, 3, 2}}
 
-	// In long, the prompt exceeds the execute threshold (65 %) about once per turn, but never mid-turn.
+	// In the session `long`, the prompt exceeds the execute threshold (65 %) about once per turn, but never mid-turn.
 	long = session{
 		name: "long", harness: schema.HarnessOpenCode, limits: opencodetest.Limits{Context: 64_000, Output: 8_192}, play: playScript,
 		steps: slices.Repeat([]int{26}, 12), dropEvery: 13,
 	}
 
-	// The historian of history answers some passes after each question.
+	// In the session `history`, the historian answers each question only some passes later.
 	history = session{
 		name: "history", harness: schema.HarnessOpenCode, limits: opencodetest.Limits{Context: 36_000, Output: 4_000}, play: playHistory,
 		steps: slices.Repeat([]int{10}, 9), summarises: true,

@@ -60,7 +60,8 @@ type process struct {
 	project string
 }
 
-// An OpenCode process serves all n sessions. A Pi process has one session at a time, so each session gets its own.
+// An OpenCode process serves all n sessions. A Pi process has one session at a time, so each session gets a process of
+// its own.
 func (w *world) seats(r release, project string, n int) []process {
 	w.t.Helper()
 	if w.harness != schema.HarnessPi {
@@ -73,7 +74,8 @@ func (w *world) seats(r release, project string, n int) []process {
 	return seats
 }
 
-// OpenCode loads the shim with its first request, and Pi when it starts.
+// start starts the harness with the shim of a release. OpenCode loads the shim only with its first request, but Pi
+// loads it at once.
 func (w *world) start(r release, project string) process {
 	w.t.Helper()
 	dir := filepath.Join(w.root, project)
@@ -185,7 +187,7 @@ func serves(status schema.StatusResult, processes ...process) bool {
 	return slices.Equal(served, want)
 }
 
-// The host must not run during journal.
+// journal opens the database itself, so no host may be running.
 func (w *world) journal(session string) []store.PassRow {
 	w.t.Helper()
 	s, err := store.Open(w.ctx, store.Options{Dir: w.user.DataDir, Log: slog.New(slog.DiscardHandler), Clock: clock.System{}})

@@ -15,13 +15,13 @@ var (
 	piVersion = flag.String("pi", string(pitest.V087), "version of Pi for the tests: 0.87 or 0.74")
 )
 
-// All reports whether all sessions are played at full length, in both harnesses and dialects.
+// All reports whether all sessions are played at full length, in both harnesses and with both kinds of API (dialects).
 func All() bool { return *all }
 
 func Pi() pitest.Version { return pitest.Version(*piVersion) }
 
-// OnlyWithAll skips a test unless the flag -all is set. A test calls it if another test covers the same behaviour.
-// `reason` names that other test.
+// OnlyWithAll skips a test unless the flag -all is set. A test calls it if other tests make it mostly redundant.
+// `reason` says why, for example "Pi has this test".
 func OnlyWithAll(t *testing.T, reason string) {
 	t.Helper()
 	if !All() {

@@ -16,7 +16,7 @@ var (
 	bugTest = regexp.MustCompile(`(?m)^func (Test(?:Bug|Defect)([A-Z]\d+)\w+)\(t \*testing\.T\)`)
 	// bugCited is a comment that cites an id, for example "bug class A29 in docs/defects.md" or "// A10: …".
 	bugCited = regexp.MustCompile(`\b(?:class|[Dd]efect) ([A-Z]\d+)\b|(?m:^\s*// )([A-Z]\d+)(?::| \(and )|\b([A-Z]\d+)(?: in|\)? \()\s*(?://\s*)?docs/defects\.md`)
-	// bugLine matches the line of a class of bugs: its symptom, its ids, and its tests.
+	// bugLine matches the line about a class of bugs. Its first group contains the ids, and the second one the tests.
 	bugLine   = regexp.MustCompile(`^- .*? \[([^\]]+)\](.*)`)
 	bugListed = regexp.MustCompile("`(Test\\w+)`|\"([^\"]+)\"")
 )

@@ -34,7 +34,7 @@ type Memory struct {
 	SupersededBy int64        `json:"supersededBy,omitzero"`
 	// Importance is 1 to 100, or 0 if nobody has judged it.
 	Importance int `json:"importance,omitzero"`
-	// The host chooses permanent memories first.
+	// If not all memories fit into the head, permanent memories are chosen first.
 	Permanent bool `json:"permanent,omitzero"`
 	Seen      int  `json:"seen,omitzero"`
 	// The times are in Unix ms. If a session learns the memory again, SeenAt changes, but UpdatedAt does not. A
@@ -110,7 +110,7 @@ type MemoryChange struct {
 	// this instead.
 	Category string `json:"category,omitzero"`
 	Content  string `json:"content,omitzero"`
-	// Source is the memory's present source. It is set only for changes in a prompt.
+	// Source is the memory's present source. It is set only if the change is read for the delta.
 	Source Source `json:"-"`
 	At     int64  `json:"at"`
 }

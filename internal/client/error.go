@@ -7,7 +7,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// An Error has a code of the protocol. The code tells the shim how to go on.
+// An Error has an error code of the protocol. From the code, the shim knows how to go on, for example whether to
+// resync.
 type Error struct {
 	code int
 	msg  string

@@ -31,8 +31,8 @@ func Spending(setting string, early float64, c Carry) string {
 	return text
 }
 
-// OrEarlier returns an addition to a sentence that says when content will be removed. With the settings balanced and
-// frugal, this may happen before the prompt is full. With other settings, OrEarlier returns "".
+// OrEarlier returns ", or earlier if that saves money", for a sentence that says when content will be removed. With the
+// settings balanced and frugal, this may happen before the prompt is full. With other settings, OrEarlier returns "".
 func OrEarlier(setting string) string {
 	if setting == "" || setting == "generous" {
 		return ""

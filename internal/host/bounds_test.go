@@ -12,8 +12,9 @@ import (
 	"github.com/ncruces/go-sqlite3/driver"
 )
 
-// A broken disk or another program may write a number into a row that no host would write, for example a negative
-// counter. Whatever the row holds, the next passes of the session must get an answer, and its historian must go on.
+// A broken disk or another program may change a number in the database to one that no host would write, for example to
+// a negative counter. Whatever the row holds, the next passes of the session must get an answer, and its historian must
+// go on.
 func TestB9NonsenseInARowFailsNoSession(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the race detector runs with -short, and the goroutines do not depend on the column")

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// If a memory's check fails, the memory becomes doubtful, and is listed after all other memories. If the check succeeds
-// later, the memory is no longer doubtful.
+// If the check of a memory fails, ctx_memory lists the memory as doubtful and gives the reason. If the model updates the
+// memory and removes the check, the memory is no longer doubtful.
 func TestMemoryWithAFailedCheckIsDoubtful(t *testing.T) {
 	h := newHarness(t)
 	h.project = t.TempDir()

@@ -113,8 +113,8 @@ func TestRunOfAClientThatLeavesPublishesNothing(t *testing.T) {
 	}
 }
 
-// While a historian is slow, a pass publishes an extract. When the historian's run ends, its messages are already
-// summarised, so the run counts as a failure and the status gives the reason.
+// A historian is so slow that a pass publishes an extract of its messages in the meantime. When the historian's run
+// ends, these messages are already summarised. So the run counts as a failure, and the status gives the reason.
 func TestOvertakenRunIsAFailure(t *testing.T) {
 	t.Parallel()
 	begun := make(chan struct{}, 8)

@@ -127,7 +127,8 @@ func (h *harness) callAs(id, tool, args string) string {
 	return r.Output
 }
 
-// Models may list memories. Unknown categories are refused. An archived memory can be written again (bug class K10).
+// A model can write, list, update, merge and archive memories. An unknown category is refused. If the model writes the
+// content of an archived memory, this memory becomes active again (bug class K10).
 func TestMemoryFlow(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "hello")
@@ -225,8 +226,8 @@ func TestMemoryArrivesWithoutASummary(t *testing.T) {
 	}
 }
 
-// The baseline shows a memory, and the user archives and restores it. The delta then shows the memory as an update.
-// If its text changes later, the delta names the new source.
+// The baseline shows a memory, and the user archives it and restores it. The delta then shows the memory as an update.
+// Later, the model rewrites the memory with a text from the web. The delta must say that the text is from the web.
 func TestDeltaTellsOfRestoredMemories(t *testing.T) {
 	h := remembering(t)
 	h.edits(func(e *memories.Editor) error {
@@ -295,7 +296,7 @@ func TestMemoryOfAnUnknownProjectIsRefused(t *testing.T) {
 	}
 }
 
-// git still looks for the project.
+// The model calls a tool while git is still looking for the project. The call must wait for the result.
 func TestFirstCallWaitsForTheProject(t *testing.T) {
 	for _, call := range []string{transcript.MemoryTool, transcript.SearchTool} {
 		h := newHarness(t)
@@ -376,8 +377,8 @@ func TestHeadRemindsOfNotes(t *testing.T) {
 	}
 }
 
-// Each new session of a project shows a new memory in its first request. A subagent does not show it, and neither
-// does a fork whose prefix is still cached.
+// The user writes a memory for a project. Each session of the project that starts afterwards shows this memory in its
+// first request. A subagent does not show it, and a fork does not show it while its prefix is still cached.
 func TestMemoryReachesTheSessionsOfItsProject(t *testing.T) {
 	h := turn(t)
 	h.edits(func(e *memories.Editor) error {
@@ -417,8 +418,8 @@ func TestMemoryReachesTheSessionsOfItsProject(t *testing.T) {
 	}
 }
 
-// A model may rewrite a memory of the user with words of a web page. The source of the memory must then be the page.
-// Otherwise, the head would show the page's words without a notice.
+// A model may rewrite a memory of the user with words from a web page. The source of the memory must then be the page.
+// Otherwise, the head would show the page's words without saying that they come from the web.
 func TestHostileTextDoesNotTakeTheSourceOfAMemory(t *testing.T) {
 	h := newHarness(t)
 	h.pass()

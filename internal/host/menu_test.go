@@ -136,7 +136,8 @@ func TestMenuShowsTheSummaries(t *testing.T) {
 	}
 }
 
-// Escape sequences in a hostile database must not reach the terminal, but a text that the user edits stays whole.
+// Memories and titles may contain escape sequences, and these must not reach the terminal. A text that the user may
+// edit loses only the escape sequences. Otherwise, saving it would lose other parts of the text.
 func TestHostileDatabaseInTheMenu(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "hello")

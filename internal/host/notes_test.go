@@ -24,8 +24,9 @@ func waits(t *testing.T, kind schema.Harness) *harness {
 
 func (h *harness) testsNotes() { h.host.checks.After, h.host.checks.IndexDir = time.Millisecond, h.dir }
 
-// When a note is ready, the host tells the model, but only once: in the first session of the project that gets new
-// content, at the end of this content. The text of the note is marked as data, and the prefix stays cached.
+// When the condition of a note is met, the host tells the model exactly once. It adds a notice to the next new content,
+// in whichever session of the project this content appears first. The notice marks the text of the note as data, and
+// the prefix stays cached.
 func TestReadyNoteIsToldOnce(t *testing.T) {
 	bothHarnesses(t, func(t *testing.T, kind schema.Harness) {
 		h := waits(t, kind)
@@ -77,7 +78,7 @@ func TestReadyNoteIsToldOnce(t *testing.T) {
 	})
 }
 
-// The host tells subagents of no ready note.
+// The host tells only the sessions of the note's project that the note is ready, and tells no subagent.
 func TestReadyNoteStaysInItsProject(t *testing.T) {
 	h := waits(t, schema.HarnessOpenCode)
 	h.callAs("n1", transcript.NoteTool, `{"action":"write","content":"zebra","condition":"file: a"}`)

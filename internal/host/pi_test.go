@@ -401,7 +401,8 @@ func changedPi(t *testing.T) *piSession {
 	return p
 }
 
-// The model does not bind its thinking, so a changed system prompt makes the next pass a bust.
+// The system prompt changes between two turns. The model does not bind its thinking, so the host sends the new prompt
+// at once. The journal must record a bust for the next pass, even if the host restarts before that pass.
 func TestPiSystemChangeIsJournalledWithItsPass(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
 		p := changedPi(t)

@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// After a compaction by the harness, the session's size without magicctx is no longer 158k, but 19k. uninstall must
-// warn only of the new size.
+// Without magicctx, the next prompt of a session may be much too long for the window, and `uninstall` warns the user of
+// such sessions. After a compaction by the harness, the prompt would be short even without magicctx. So the status must
+// no longer report the size from before the compaction.
 func TestTheSizeWithoutMagicctxFollowsACompactionByTheHarness(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "find it")

@@ -47,8 +47,9 @@ func (h *harness) bustFor(cause pipeline.Cause) (pass int, price schema.BustPric
 	return 0, price
 }
 
-// The host delays queued drops until their content has cost as much rent as a bust would have cost when the model asked
-// for the drops. A restart of the host must neither lose a pass from the rent nor count a pass twice.
+// The host does not make queued drops at once. It adds up what each request pays for the content to drop (the rent),
+// until the sum is as high as the price that a bust had when the model asked for the drops. A restart of the host must
+// neither lose a pass from the rent nor count a pass twice.
 func TestDropsAreMadeForRent(t *testing.T) {
 	for name, restarts := range map[string]bool{"one host": false, "a restarted host": true} {
 		t.Run(name, func(t *testing.T) {
@@ -66,8 +67,8 @@ func TestDropsAreMadeForRent(t *testing.T) {
 				t.Fatal("nothing was removed for rent")
 			}
 			// The 11 dropped outputs have about 12,000 tokens. At least about as many tokens come after them, and the
-			// provider has to write these again. Writing a token costs 12.5 times as much as reading it, so each of
-			// them adds 11.5 times the price of a read.
+			// provider has to write these again. Writing a token costs 12.5 times as much as reading it, so each token
+			// that is written again adds 11.5 times the price of a read.
 			if price.Cost != int(11.5*float64(price.Resent)) || price.Removed < 9_000 || price.Removed > 15_000 {
 				t.Errorf("the price: %+v", price)
 			}
@@ -87,8 +88,8 @@ func TestDropsAreMadeForRent(t *testing.T) {
 	}
 }
 
-// After 25 requests without drops, the host expects the next drops after 25 more requests. Carrying 12,000 tokens
-// until then would cost more than a bust.
+// After 25 requests without drops, the host expects the next drops after 25 more requests. Carrying 12,000 tokens until
+// then would cost more than a bust. So the host makes these drops at once.
 func TestRareDropsAreMadeAtOnce(t *testing.T) {
 	h := rented(t, schema.SpendingBalanced, 24, 12)
 	h.step(24)
@@ -125,7 +126,8 @@ func TestNoBustForRent(t *testing.T) {
 	}
 }
 
-// Above 30,000 tokens, the provider charges five times the price, so content costs more rent.
+// Above 30,000 tokens, the provider charges five times the price. Content then costs more rent, so the host must bust
+// earlier.
 func TestPriceCliffRaisesTheRent(t *testing.T) {
 	passes := make(map[string]int)
 	for _, cliff := range []string{"none", "30000x5"} {

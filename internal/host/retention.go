@@ -20,8 +20,8 @@ const (
 // about a twentieth of the time.
 const tidyShare = 20
 
-// KeepTidy deletes expired sessions, tool replies and models until ctx ends. It works in short transactions with pauses
-// between them, so that no pass has to wait.
+// KeepTidy deletes sessions, tool replies and models that nobody has used for a long time, and continues until ctx
+// ends. It works in short transactions with pauses between them, so that no pass has to wait.
 func (s *Standby) KeepTidy(ctx context.Context) {
 	timer := time.NewTimer(tidyAfter)
 	defer timer.Stop()

@@ -13,8 +13,9 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// counted plays some steps. By the host's count, each step adds 5,000 tokens. The provider reports `perToken` tokens
-// for each of the host's tokens, plus 4,000 tokens for the part of the prompt before the messages.
+// counted plays `steps` steps, beginning with the number `from`. Each step adds 5,000 tokens by the host's count. For
+// each of these tokens, the provider reports `perToken` tokens. It also reports 4,000 tokens for the part of the prompt
+// before the messages.
 func (h *harness) counted(from, steps int, perToken float64) {
 	h.t.Helper()
 	for n := from; n < from+steps; n++ {
@@ -73,7 +74,8 @@ func TestTokenRatioServesNewSessions(t *testing.T) {
 	}
 }
 
-// A smaller prompt after a bust says nothing about the way in which the provider counts.
+// A bust makes the prompt smaller, or lets it grow by less than the new messages. The host must not conclude from this
+// that the provider counts fewer tokens.
 func TestTokenRatioLearnsNothingAcrossABust(t *testing.T) {
 	h := newHarness(t)
 	h.limits.ContextTokens = 1_000_000
@@ -96,7 +98,8 @@ func TestTokenRatioLearnsNothingAcrossABust(t *testing.T) {
 	}
 }
 
-// If a request was sent without the host's wire, the usage of its answer says nothing about the ratio.
+// If a request was sent without the host's wire, the host does not know which messages the provider has counted. So it
+// must not learn a ratio from the usage of the answer.
 func TestTokenRatioLearnsNothingWithoutTheHost(t *testing.T) {
 	h := newHarness(t)
 	h.limits.ContextTokens = 1_000_000
@@ -109,8 +112,8 @@ func TestTokenRatioLearnsNothingWithoutTheHost(t *testing.T) {
 	}
 }
 
-// The budgets of the history are in the host's tokens. If a provider counts more tokens for the same text, less
-// history fits into the window.
+// The budgets of the history are in the host's tokens. If a provider counts more tokens for the same text, less history
+// fits into the window, so the host must shrink these budgets.
 func TestTokenRatioShrinksTheBudgetsOfTheHistory(t *testing.T) {
 	for _, perToken := range []float64{0, 2} {
 		h := answering(t, good)

@@ -139,7 +139,8 @@ func TestSessionsOfPiAreIndexed(t *testing.T) {
 	w.want("zebra", "pi_1 1 user text: look at the zebra", "pi_1 2 tool command (2): make zebra", "pi_1 2 tool error: make: *** Error", "pi_1 3 user command (0): ls zebra")
 }
 
-// In the fixtures, texts for the index contain "zebra", and all others contain "giraffe".
+// In the fixtures, each text that the index must contain has the word "zebra", and each other text has the word
+// "giraffe".
 func TestSessionLogsAreIndexed(t *testing.T) {
 	w := newWorld(t)
 	for from, to := range map[string]string{
@@ -170,7 +171,8 @@ func TestSessionLogsAreIndexed(t *testing.T) {
 	}
 }
 
-// The second run must also replace a message that has grown.
+// The first run reads an answer that is still growing. The second run must read only new messages, and replace this
+// answer with its final text.
 func TestRunReadsOnlyWhatIsNew(t *testing.T) {
 	w := newWorld(t)
 	oc := rawhistorytest.NewOpenCode(t, w.home)
@@ -260,7 +262,7 @@ func TestCancelledRunGoesOnLater(t *testing.T) {
 	}
 }
 
-// The sessions of a git project must keep their project even after its directory is gone.
+// A session of a git project must keep its project even after the project's directory was deleted.
 func TestSessionKeepsItsProject(t *testing.T) {
 	w := newWorld(t)
 	oc := rawhistorytest.NewOpenCode(t, w.home)
@@ -310,8 +312,8 @@ func TestSessionsOfOpenCode2AreIndexed(t *testing.T) {
 	}
 }
 
-// The keeper reads a long session in slices, with pauses between them. These pauses must not count as work: the keeper
-// pauses twenty times as long as it has worked.
+// The Keeper rests for twenty times as long as it works. It reads a long session in slices, and already rests between
+// them. These rests must not count as work, or they would be multiplied by twenty as well.
 func TestRestsAreNoWork(t *testing.T) {
 	if pause := pauseAfter(21*time.Second, 20*time.Second); pause != 0 {
 		t.Errorf("after one second of work and all of its rest, the keeper pauses for %v more", pause)

@@ -27,9 +27,10 @@ var OpenCode = &Harness{
 	// OpenCode adds a missing "$schema" to a file.
 	newFile: "{\n  \"$schema\": \"https://opencode.ai/config.json\"\n}\n",
 
-	// A new list of plugins for the screen goes into tui.jsonc, because a new tui.json would cause two problems.
-	// OpenCode 1 moves its screen settings from opencode.json to tui.json, but not if that file already exists.
-	// OpenCode 2 takes over the plugins in tui.json, but cannot load a plugin from a single file.
+	// If OpenCode has no list of plugins for its screen yet, the installation creates it in tui.jsonc, because a new
+	// tui.json would cause two problems. OpenCode 1 moves its screen settings from opencode.json to tui.json, but only
+	// if that file does not exist yet. OpenCode 2 takes over the plugins in tui.json, but cannot load a plugin from a
+	// single file.
 	panelFiles: []string{"tui.jsonc", "tui.json"}, newPanelFile: "{\n  \"$schema\": \"https://opencode.ai/tui.json\"\n}\n",
 
 	variable: "OPENCODE_CONFIG", panelVariable: "OPENCODE_TUI_CONFIG",
@@ -74,8 +75,8 @@ func openCodeProjectDirectories(project string) []string {
 	return []string{project, filepath.Join(project, ".opencode")}
 }
 
-// openCodeInForce lists the files in the order that tests with OpenCode 1.18 have shown. Without p.Project, it leaves
-// out the files of projects.
+// openCodeInForce lists the configuration files and the directories that OpenCode reads, in the order in which it reads
+// them. We know this order from tests with OpenCode 1.18. If p.Project is empty, the files of projects are left out.
 func openCodeInForce(p Place) (files, dirs []string) {
 	if dir := openCodeDirectory(p); dir != "" {
 		files, dirs = p.configurations(dir), append(dirs, dir)
@@ -94,7 +95,8 @@ func openCodeInForce(p Place) (files, dirs []string) {
 	return files, dirs
 }
 
-// An entry is a spec, a list [spec, options], or, in "plugins", an object {"package": spec, "options": options}.
+// openCodeSpecOf returns the spec of an entry. An entry is the spec itself, a list [spec, options], or, in "plugins",
+// an object {"package": spec, "options": options}.
 func openCodeSpecOf(entry *hujson.ArrayElement) *hujson.Value {
 	switch value := entry.Value.(type) {
 	case *hujson.Array:

@@ -60,7 +60,8 @@ func piInForce(p Place) (files, dirs []string) {
 	return files, dirs
 }
 
-// An entry is a spec, or an object with a "source" and filters.
+// piSpecOf returns the spec of an entry. An entry is either the spec itself, or an object with the spec as "source",
+// and with filters.
 func piSpecOf(entry *hujson.ArrayElement) *hujson.Value {
 	filtered, ok := entry.Value.(*hujson.Object)
 	if !ok {
@@ -72,7 +73,7 @@ func piSpecOf(entry *hujson.ArrayElement) *hujson.Value {
 	return nil
 }
 
-// Pi reads every spec without one of these beginnings as a path.
+// If a spec has none of these beginnings, Pi reads it as a path.
 var piRemote = []string{"npm:", "git:", "github:", "http:", "https:", "ssh:", "builtin:"}
 
 func piIsPath(spec string) bool {

@@ -13,12 +13,13 @@ type Place struct {
 	Harness *Harness
 	// Project is an absolute directory, or "" for the user's own configuration.
 	Project string
-	// DataDir is absolute, and holds records of installations and their backups.
+	// DataDir is the absolute path of a directory with records of installations, and with backups of the files that
+	// they changed.
 	DataDir string
 	Env     func(string) string
 }
 
-// The first directory is the preferred one.
+// directories returns the directories for the harness's configuration. The preferred directory is the first.
 func (p Place) directories() ([]string, error) {
 	if p.Harness == nil {
 		return nil, errNoHarness
@@ -43,7 +44,7 @@ func (p Place) directoryIn(variable string) string {
 	return dir
 }
 
-// The harnesses also replace a leading ~.
+// expandHome replaces a leading ~ by the home directory, as the harnesses do.
 func (p Place) expandHome(path string) string {
 	rest, ok := strings.CutPrefix(path, "~")
 	if !ok || rest != "" && rest[0] != '/' || p.home() == "" {
@@ -72,7 +73,8 @@ func (p Place) target() (file string, err error) {
 	return filepath.Join(dirs[0], p.Harness.files[0]), nil
 }
 
-// The harness merges each of the returned files over the previous one.
+// configurations returns the configuration files of a directory. The harness reads all of them, and merges each file
+// over the previous one.
 func (p Place) configurations(dir string) (files []string) {
 	for _, name := range p.Harness.files {
 		files = append(files, filepath.Join(dir, name))

@@ -23,8 +23,8 @@ type Shim struct {
 	// Loader is a small file that is installed in a project. It loads the bundle from the data directory of the user
 	// who runs it.
 	Loader []byte
-	// Terminal is the part of the plugin for OpenCode's terminal interface, and nil for other harnesses. OpenCode 2
-	// looks for this file in the shim's directory.
+	// Terminal is the part of the plugin for OpenCode's terminal interface. OpenCode 2 looks for it in the shim's
+	// directory. TerminalLoader loads it from a project, as Loader loads the bundle. Both are nil for other harnesses.
 	Terminal, TerminalLoader []byte
 	// Host is an absolute path.
 	Host string
@@ -164,8 +164,8 @@ func (p Place) checkLoader(files []ownFile, earlier *record) error {
 	return nil
 }
 
-// loaderAt returns the loader for a path that is the loader itself or its directory. If the path does not exist or is
-// not in the project's directory for plugins, loaderAt returns "".
+// The path of a loader in a configuration names either the loader itself or its directory. loaderAt returns the loader
+// for such a path. If the path does not exist, or is not in the project's directory for plugins, loaderAt returns "".
 func (p Place) loaderAt(path string) string {
 	dir := strings.TrimSuffix(path, string(filepath.Separator)+bundleName)
 	if !strings.HasSuffix(dir, filepath.Join(string(filepath.Separator), p.Harness.projectDirectory, p.Harness.shimDirectory)) {
@@ -214,7 +214,7 @@ func removeOwn(files []string) error {
 	return nil
 }
 
-// The caches of npx and `go run` may be deleted at any time.
+// The caches of npx and `go run` may be deleted at any time. So the shim must not start a program in them.
 var inCache = regexp.MustCompile(`/_npx/|/go-build[^/]*/`)
 
 // UseHost chooses the program that the shim starts. `invoked` is the path by which this program was started, and may be

@@ -30,7 +30,8 @@ func Uninstall(ctx context.Context, place Place) (*Plan, error) {
 		if p.shim, err = place.shimToRemove(p); err != nil {
 			return nil, err
 		}
-		// The schema file may stay in use: settings files of the user or of another harness may name it.
+		// Other settings files may name the schema file, for example those of another harness. So it is deleted only
+		// with the last shim on this machine, and only if the user has not edited the settings.
 		if place.Project == "" && p.ownsSettings() && slices.Contains(p.shim, place.programCopy()) {
 			p.shim = append(p.shim, place.schemaFile())
 		}
@@ -134,8 +135,8 @@ func (r *record) ownLoaders(p Place) (files []string) {
 	return files
 }
 
-// wrote reports whether file still has the content that an installation wrote. If a link now leads out of the
-// project, the file belongs to somebody else.
+// wrote reports whether the file still has the content that an installation wrote. If a link now leads out of the
+// project, the file belongs to somebody else, and wrote returns false.
 func (p Place) wrote(file, sum string) bool {
 	if file == "" || !p.isInProject(file) {
 		return false
@@ -144,7 +145,8 @@ func (p Place) wrote(file, sum string) bool {
 	return err == nil && hash(content) == sum
 }
 
-// isInProject resolves links. Without a project, it returns true.
+// isInProject follows all links, and reports whether the file is in the project. If the place has no project, the result
+// is true.
 func (p Place) isInProject(file string) bool {
 	real, err := regular.RealPath(file)
 	return err == nil && p.checkInside(file, real) == nil

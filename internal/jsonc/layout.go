@@ -13,8 +13,8 @@ type children interface {
 	// lead(i) is the white space and comments before child i. If i is the number of children, it is the white space and
 	// comments before the closing bracket.
 	lead(i int) *hujson.Extra
-	// tail(i) is the white space and comments between child i and its comma. If the last child's tail is not nil, the
-	// child has a comma.
+	// tail(i) is the white space and comments between child i and its comma. The last child has a comma only if its
+	// tail is not nil.
 	tail(i int) *hujson.Extra
 	cut(i int)
 }
@@ -136,7 +136,7 @@ func (l layout) open(c children, multiline bool, outer, inner string) hujson.Ext
 	}
 }
 
-// Neighbouring comments stay.
+// remove removes child i. It keeps the comments before and after the child.
 func remove(c children, i int) {
 	joined := join(*c.lead(i), *c.lead(i + 1), i == 0)
 	if tail := *c.tail(i); hasComment(tail) {

@@ -51,8 +51,8 @@ func (l *Learner) NoteError(ctx context.Context, key store.Key, report json.Valu
 	return l.noteOverflow(ctx, s, m, o, at)
 }
 
-// noteOverflow records the limit that a refusal at refusedAt (Unix ms) shows. In a primary session, the next pass
-// then frees space. A subagent's session ends with the refusal.
+// noteOverflow records the limit that a refusal at refusedAt (Unix ms) shows. In a primary session, the next pass then
+// frees space. A subagent's session ends with the refusal, so there is no next pass.
 func (l *Learner) noteOverflow(ctx context.Context, s *session.Session, m schema.Model, o overflow.Overflow, refusedAt int64) error {
 	at := refusedAt
 	if s.Mode().IsSubagent {
@@ -73,7 +73,8 @@ func (l *Learner) noteOverflow(ctx context.Context, s *session.Session, m schema
 	return errors.Join(err, l.Models.NoteRefusal(writing, m, o.LimitTokens, refusedAt))
 }
 
-// An answered prompt proves that its size fits. NoteAccepted also clears an earlier overflow of the session.
+// NoteAccepted is called for an answered prompt, which proves that a prompt of this size fits. NoteAccepted also clears
+// an earlier overflow of the session.
 func (l *Learner) NoteAccepted(ctx context.Context, s *session.Session, m *transcript.Message) error {
 	if !s.Known { // the host has restarted since the pass
 		if _, err := l.Sessions.Load(ctx, s); err != nil {

@@ -21,9 +21,9 @@ type pause struct {
 	// sessions may have kept this part in the cache. `kept` is the size of the messages that have not changed since the
 	// last request.
 	shared, kept int
-	// isWhole means that a miss proves something: the provider no longer had the prefix. Three things must be true: the
-	// new request repeats the whole last wire, the provider reports cache reads, and it looks back far enough to find
-	// the prefix.
+	// isWhole means that a miss would prove that the provider no longer had the prefix. This needs four things: the new
+	// request repeats the whole last wire, the prompt is long enough for the cache, the provider reports its use of the
+	// cache, and it looks back far enough to find the prefix.
 	isWhole bool
 }
 
@@ -31,9 +31,9 @@ type pause struct {
 // nothing, or has already been evaluated.
 var pauses = session.NewSlot[*pause]()
 
-// If a prompt repeats fewer than minRepeatedTokens of the session's messages, its usage proves nothing. The host only
-// estimates the size of the shared part, so what looks like a small read of the messages may be a read of the shared
-// part.
+// If a prompt repeats fewer than minRepeatedTokens of the session's messages, its usage proves nothing. The host knows
+// the size of the shared part only roughly. So if the provider reports slightly more cached tokens than that, these may
+// still belong to the shared part, and not to the messages.
 const minRepeatedTokens = 1024
 
 // pauseBefore returns the pause before a pass, or nil if the pass's usage will prove nothing. It must be called

@@ -10,9 +10,9 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// A project regrets a rule if models read more than regrettedShare of the removed tokens again, in at least
-// regrettedPieces pieces. The goal for all rules together is 2 %. A rule with twice that share removes content that is
-// still needed in this project. With only a few pieces, a high share may be chance.
+// A project regrets a rule if its models had to read again what the rule had removed: more than regrettedShare of the
+// removed tokens, from at least regrettedPieces pieces. The goal for all rules together is 2 %, so a rule with twice
+// that share removes content that this project still needs. With fewer pieces, a high share may be chance.
 const (
 	regrettedShare  = 0.04
 	regrettedPieces = 3
@@ -28,8 +28,8 @@ type regret struct {
 
 var regrets = session.NewSlot[regret]()
 
-// noteRereads finds the removed content that new messages have read again. It keeps the result in memory until a pass
-// has stored it. If the database is busy, that is a later pass.
+// noteRereads finds the removed content that new messages have read again. The result stays in memory until a pass has
+// stored it. If the database is busy, a later pass stores it.
 func noteRereads(s *session.Session) {
 	rereads, expansions := s.Pipe.Rereads()
 	if len(rereads)+len(expansions) == 0 {

@@ -57,7 +57,8 @@ var families = []family{
 	of("gateway", `request entity too large`, ``),
 	of("request size", `(?:request|payload)[_ ]?too[_ ]?large|request[_ ](?:body|payload|size|content)[_ ](?:is[_ ])?too[_ ]large|`+
 		`request (?:body |payload )?(?:size )?exceed(?:s|ed) (?:the |its )?(?:max|limit|allowed|size)`, ``),
-	// In "prompt too long; exceeded max context length by 4200 tokens", the number is the excess.
+	// In "prompt too long; exceeded max context length by 4200 tokens", the number is not the limit but the excess. So
+	// this family finds no limit.
 	of("ollama", `prompt too long; exceeded (?:max )?context length`, ``),
 	of("z.ai", `model_context_window_exceeded`, ``),
 	of("other", `context size has been exceeded`, ``),

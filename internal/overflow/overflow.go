@@ -17,7 +17,8 @@ type Overflow struct {
 	Family       string
 }
 
-// A number outside these bounds is not a limit. It may be an error code, a count of messages, or a size in bytes.
+// A number outside these bounds is ignored. It is not a limit, but perhaps an error code, a count of messages, or a
+// size in bytes.
 const (
 	minLimit = 1_024
 	maxLimit = 10_000_000
@@ -43,7 +44,8 @@ func Detect(err json.Value) (Overflow, bool) {
 		if !detected {
 			found, detected = o, true
 		}
-		// A later text, for example the response body, may name numbers that the message leaves out.
+		// The texts of an error may complete each other. For example, the response body may name numbers that the
+		// message leaves out.
 		found.LimitTokens = cmp.Or(found.LimitTokens, o.LimitTokens)
 		found.PromptTokens = cmp.Or(found.PromptTokens, o.PromptTokens)
 	}

@@ -132,15 +132,16 @@ func (ps *Pass) log() {
 		"freedBy", d.FreedBy, "messages", s.Pipe.Len(), "took", time.Since(ps.started))
 }
 
-// answer returns the changes that turn the client's last mutation into the wire of this pass.
+// answer returns what the client needs to build the wire of this pass. The client keeps the head and the patches of
+// earlier answers, so the answer contains only what has changed since.
 func (ps *Pass) answer() schema.WireMutation {
 	s := ps.Session
 	s.Revision = ps.e.Serial.Next()
 	m := schema.WireMutation{Revision: s.Revision, Verdict: ps.Decision.Verdict, Wire: ps.Wire.Token}
 	if s.Row.Passes == 0 && !s.SystemComesFirst() {
-		// Until a first pass is stored, System does not change the system prompt. So the next request will have a different
-		// system prompt than this one, and will invalidate the thinking in the answer to this one. An empty m.Wire keeps the
-		// host from binding this thinking (F21 in docs/defects.md).
+		// System leaves the system prompt unchanged until a first pass is stored. So the system prompt of the next
+		// request will differ from the one of this request. This invalidates the thinking in the answer to this
+		// request. Because m.Wire is empty, the host will not bind this thinking (F21 in docs/defects.md).
 		m.Wire = ""
 	}
 	if ps.Decision.Verdict != schema.Steady {

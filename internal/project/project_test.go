@@ -181,7 +181,8 @@ func TestHostileCloneRunsNothingThroughGit(t *testing.T) {
 	wantIdentity(t, site, identity)
 	wantNone(t, "")
 
-	// The root commit is missing, but the configuration says that a remote has it.
+	// Now the root commit is missing, and the configuration says that a remote has it. Git would fetch it, and run one
+	// of the configured programs for this. The look-up must fail instead.
 	root := strings.TrimPrefix(identity, gitPrefix)
 	if err := os.Remove(filepath.Join(site, ".git", "objects", root[:2], root[2:])); err != nil {
 		t.Fatal(err)

@@ -10,7 +10,8 @@ import (
 )
 
 const (
-	// A reminder quotes at most maxQuoted bytes of a note. ctx_note shows the whole text.
+	// A reminder names at most maxReady notes, and quotes at most maxQuoted bytes of each. ctx_note shows the whole
+	// text.
 	maxReady  = 3
 	maxQuoted = 400
 )

@@ -19,13 +19,14 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// System returns the system prompt for a request: the harness's prompt, with the guidance at the end and with the date
-// that the cached prefix already has. If the harness has changed anything but the date, System uses the new prompt and
-// journals a bust. For a model that binds its thinking, frozenSystem or nextFrozenSystem chooses the prompt instead.
+// System returns the system prompt for a request. This is the harness's prompt with the guidance at its end, and with
+// the date that the cached prefix already has. If the harness has changed anything but the date, System uses the new
+// prompt, and the journal gets a bust. For a model that binds its thinking, frozenSystem or nextFrozenSystem chooses
+// the prompt instead.
 //
 // Some harnesses call System once, before the first pass of a turn, and use the result for the whole turn
-// (SystemVocabulary.ComesFirst). There, a changed prompt counts as a bust of the pass that follows, and not of the pass
-// before.
+// (SystemVocabulary.ComesFirst). With these, the pass that follows the changed prompt counts as the bust. With all
+// others, it is the newest pass.
 func (pr *Prompts) System(ctx context.Context, c client.Client, key store.Key, p schema.SystemParams) (schema.SystemResult, error) {
 	var unchanged schema.SystemResult
 	codec, err := client.CodecOf(key.Harness)

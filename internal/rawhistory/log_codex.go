@@ -21,8 +21,7 @@ var codexLog = logFormat{
 	message: codexMessage,
 }
 
-// A codexLine is the envelope in which each line of the log has its item. Before September 2025, a line was the item
-// itself.
+// Each line of the log is a codexLine, an envelope with one item. Before September 2025, a line was the item itself.
 type codexLine struct {
 	Timestamp string     `json:"timestamp"`
 	Type      string     `json:"type"`
@@ -221,8 +220,8 @@ func codexParts(content json.Value) (parts []logBlock) {
 	return parts
 }
 
-// The method `call` converts a call to the form that all harnesses share. If the command is a list of words, they are
-// joined to one text. The argument of a patch gets the name that other harnesses use.
+// The method `call` converts a call to the form that all harnesses share. If the command is a list of words, the method
+// joins the words to one text. The argument of a patch gets the name that other harnesses use.
 func (i *codexItem) call() logBlock {
 	b := logBlock{Type: "toolCall", ID: i.CallID, Name: i.Name, Arguments: i.Arguments}
 	var text string

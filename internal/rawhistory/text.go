@@ -27,11 +27,11 @@ const outlined = 200
 //	[13] result of bash:
 //	    --- FAIL: TestX
 //
-// A model may read the result. If the harness keeps words from the provider, Text only says that they exist. The
-// result ends with a line end.
+// A model may read the result. So if the harness keeps words from the model, the result does not contain them, but only
+// says that they exist. The result ends with a line end.
 func Text(m Message, o TextOptions) string { return strings.Join(Parts(m, o), "\n") + "\n" }
 
-// Parts returns the parts of Text, each without its final line break. There is at least one.
+// Parts returns the parts of Text, each without its final line break. It always returns at least one part.
 func Parts(m Message, o TextOptions) (parts []string) {
 	line := func(format string, args ...any) {
 		parts = append(parts, indent.Replace(fmt.Sprintf("[%d] "+format, append([]any{m.Ordinal}, args...)...)))

@@ -87,7 +87,7 @@ func classify(sentence string, who index.Role) class {
 // reference matches words that point to the sentence before.
 var reference = pattern(`it|its|it's|there|them|their|that|this|these|those|they|the (root )?(cause|reason|culprit|workaround|fix|problem|solution)`)
 
-// A spoken is a sentence of a chunk. Its class is computed only if it is needed.
+// A spoken is one sentence of a chunk. Its class is computed when it is first needed.
 type spoken struct {
 	text    string
 	before  string
@@ -126,7 +126,7 @@ func saidIn(hits []index.Hit) (all []spoken) {
 	return all
 }
 
-// empty has the stems of words that do not say what a sentence is about.
+// `empty` contains the stems of words that do not tell the topic of a sentence, for example "the", "use" or "file".
 var empty = func() map[string]bool {
 	all := map[string]bool{}
 	for _, w := range terms.Of(`a an the this that these those it its is are was were be been being am do does did done doing has have had having
@@ -144,7 +144,7 @@ var empty = func() map[string]bool {
 // verb matches the word after the subject of a rule, for example "must".
 var verb = pattern(`must|may|should|shall|can|always|never|needs?|has to|have to|is|are|do not|don'?t|gets?|begin|belongs?|stays?`)
 
-// inOrder returns the terms that say what a text is about, in order.
+// inOrder returns the terms that tell the topic of a text, in the order of the text. A term may occur several times.
 func inOrder(text string) (all []string) {
 	last := -1
 	terms.Each(text, func(t []byte, at int) {
@@ -156,7 +156,7 @@ func inOrder(text string) (all []string) {
 	return all
 }
 
-// content returns the terms that say what a text is about, each once.
+// content returns the terms that tell the topic of a text, without repetitions.
 func content(text string) (all []string) {
 	for _, t := range terms.Of(text) {
 		if !empty[t] && len(t) > 1 {

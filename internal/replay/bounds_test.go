@@ -52,7 +52,7 @@ func TestB9TruncatedTraceIsNamed(t *testing.T) {
 	}
 }
 
-// The bug: one MB of gzip took 4.7 GB of memory.
+// The bug: one MB of gzip took 4.7 GB of memory. The replay must refuse such a trace.
 func TestB9CompressedBombIsRefused(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -100,7 +100,7 @@ func TestTraceBoundsMessagesAndParts(t *testing.T) {
 	}
 }
 
-// The bug: a number that no shim sends made the replay panic.
+// The bug: a number that no shim sends made the replay panic. The replay must return an error instead.
 func TestB9NonsenseInATraceIsAnError(t *testing.T) {
 	for _, c := range []struct{ name, old, nonsense string }{
 		{"negative keep", `"base":0,"keep":0`, `"base":1,"keep":-1`},
@@ -383,9 +383,9 @@ func wires(t *testing.T, trace []byte) ([]schema.WireMutation, *Report) {
 	return answers, report
 }
 
-// The export before the first pass contains the configuration. But a harness may ask for a system prompt even
-// before that. The replay needs the configuration for this prompt, too. Without it, the guidance would change at
-// the second request.
+// The recorder saves the configuration just before the first pass. But a harness may ask for a system prompt even
+// earlier, and the replay needs the configuration for this prompt, too. Without it, the guidance would change at the
+// second request.
 func TestConfigurationStandsBeforeTheFirstSystemPrompt(t *testing.T) {
 	usual := bytes.Join(plain(t, "pi-short.jsonl.gz"), nil)
 	other := bytes.ReplaceAll(usual, []byte(`"protected_tags":20`), []byte(`"protected_tags":7`))

@@ -12,8 +12,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A trace may come from anybody, so a cassette has limits. A session of several months has some thousand runs,
-// and no shim can send an answer longer than one frame.
+// A trace may come from anybody, so a cassette has limits. They are generous: a session of several months has a few
+// thousand runs, and no shim can send an answer longer than one frame.
 const (
 	maxTakes       = 1 << 14
 	maxAnswerBytes = schema.MaxBodyBytes
@@ -60,25 +60,26 @@ func (t *take) answer() (schema.AgentRunResult, error) {
 	if err := json.Unmarshal(t.result, &r); err != nil {
 		return schema.AgentRunResult{}, fmt.Errorf("the recorded answer: %w", err)
 	}
-	// The recorded host aborted this run. If a pass or a command had been the reason, the host of the replay would
-	// abort the run at the same point, and would not wait for this answer. It is waiting, so the reason was the run's
-	// time limit.
+	// The recorded host aborted this run, either for a pass or a command, or because the run's time limit had passed.
+	// For a pass or a command, the host of this replay would have aborted the run, too. But it is still waiting for the
+	// answer, so the reason was the time limit.
 	if t.isWithdrawn && r.Failure.Reason != "" {
 		r.Failure.Reason = "timeout"
 	}
 	return r, nil
 }
 
-// A cassette plays the recorded answers of hidden agents. It releases each answer at the same point between the shim's
-// steps as in the recording. So each publication of history comes between the same two passes.
+// A cassette plays the recorded answers of hidden agents. If an answer came between two steps of the shim in the
+// recording, the cassette releases it between the same two steps. So the history is published between the same two
+// passes.
 type cassette struct {
 	mu sync.Mutex // guards all fields below
 	// takes are the recorded questions that the host has not asked yet. If a question was recorded several times, its
 	// takes are in the recorded order.
 	takes    map[takeKey][]*take
 	recorded []*take
-	// working is the number of the host's background jobs that may ask a question. waiting holds the contexts of
-	// the questions whose answers the replay has not reached yet.
+	// `working` is the number of the host's background jobs that are running and may ask a question. `waiting` contains
+	// each question whose recorded answer is not due yet, with the context of its caller.
 	working int
 	waiting map[*take]context.Context
 	// changed is closed and replaced whenever working or waiting changes.
@@ -180,7 +181,8 @@ func (c *cassette) play(t *take) {
 	close(t.due)
 }
 
-// settle waits until each background job of the host has ended, or waits for an answer that is not due yet.
+// settle waits for the background jobs of the host. It returns when each of them has either ended, or is waiting for an
+// answer that is not due yet.
 func (c *cassette) settle(ctx context.Context) error {
 	for {
 		changed := c.untilQuiet()

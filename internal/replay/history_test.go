@@ -47,8 +47,9 @@ func keyOfMessage(t *testing.T, c *conversation, ordinal int) string {
 	return m.Key
 }
 
-// The bug: the unmodified session was replayed without the messages that a head covers, so it looked cheaper than it
-// was. The test also checks that the prompt with magicctx shows the head as a separate section.
+// The bug: without magicctx, the session would have sent all messages. But the replay left out those that the head
+// covers, so the session looked cheaper than it was. The test also checks that the prompt with magicctx shows the head
+// as a separate section.
 func TestReplayTellsFoldsAndSections(t *testing.T) {
 	w := newWorld(t)
 	early := w.connect(false)

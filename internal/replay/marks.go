@@ -52,8 +52,8 @@ type MarksBill struct {
 	// Removed is the number of tokens that busts removed, and Reread the part that the model soon read again.
 	Removed int `json:"removedTokens"`
 	Reread  int `json:"rereadTokens"`
-	// MissedRuns counts the questions to hidden agents that the trace does not contain. With other marks, the
-	// host asks the historian at other times.
+	// With other marks, the host asks the historian at other times, and the trace may not contain these questions.
+	// MissedRuns is the number of questions without a recorded answer.
 	MissedRuns int `json:"missedRuns,omitzero"`
 }
 
@@ -119,8 +119,8 @@ func (m Marks) at(c schema.Config) schema.Config {
 	return c
 }
 
-// Near returns variants of the chosen settings: one with each other value of `spending`, and some with slightly lower
-// or higher marks. low is the average low mark of the busts.
+// Near returns variants of the chosen settings. Some have another value of `spending`, and the others have a slightly
+// lower or higher mark. low is the average low mark of the busts.
 func Near(chosen Marks, low float64) []Marks {
 	return append(chosen.others(), chosen.neighbours(low)...)
 }
@@ -143,7 +143,9 @@ func Grid(chosen Marks, _ float64) (all []Marks) {
 }
 
 // RunMarks replays a trace with each of the settings that `others` (Near or Grid) returns, and returns their bills. The
-// first bill is for the chosen settings. RunMarks computes it from `own`, the summary of an earlier replay with o.
+// first bill is for the chosen settings. RunMarks does not replay the trace for this bill, but takes it from `own`, the
+// summary of an earlier replay with the options o.
+//
 // RunMarks calls `open` once for each replay. o.Progress counts the steps of all replays together. The recorded usage
 // is only valid for the recorded settings, so RunMarks ignores o.AsRecorded, and `own` must not come from a replay with
 // AsRecorded.

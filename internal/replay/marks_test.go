@@ -52,8 +52,10 @@ func TestOtherSettingsOfTheDial(t *testing.T) {
 	}
 }
 
-// If the user sets a lower low mark than the host would choose from the prices, busts remove more. If the session never
-// reaches the high mark, its bill is the same as with an unmodified prompt.
+// RunMarks bills a trace with the chosen marks, and with six variants of them. Without a bust, a bill would be that of
+// an unmodified prompt. So the chosen low mark is 50, which is lower than the mark that the host would choose from the
+// prices, and makes each bust remove more tokens. With a lower high mark, the session busts earlier, so the provider
+// reads fewer tokens.
 func TestMarksAreBilled(t *testing.T) {
 	cfg := config.Default()
 	cfg.LowMarkPercentage = 50

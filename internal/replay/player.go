@@ -35,8 +35,8 @@ type player struct {
 	isPriced bool
 	report   *Report
 
-	// `config` is the configuration of each directory whose configuration is missing in the trace. If isConfigGiven is
-	// true, the caller has chosen it, and it applies to all directories.
+	// If the caller has chosen a configuration, isConfigGiven is true, and `config` applies to all directories.
+	// Otherwise, `config` applies only to the directories whose configuration is not in the trace.
 	config        schema.Config
 	isConfigGiven bool
 	mu            sync.Mutex // guards configs, because the host's goroutines read it
@@ -56,8 +56,8 @@ type session struct {
 	// hasState is true when the session's earlier state is loaded, or reported as missing. isContinued is true if
 	// the session had passes before the trace. isSeen is true after the session's first pass in the trace.
 	hasState, isContinued, isSeen bool
-	// If the trace contains recorded runs, isRecorded is true as long as each pass of the replay has sent the same
-	// prompt as the recorded pass.
+	// If the trace contains answers of hidden agents, they fit only as long as the replay sends the recorded prompts.
+	// isRecorded is then true until a pass of the replay sends another prompt than the recorded pass.
 	isRecorded bool
 	last       *Pass
 	before     []render.Rendered
@@ -226,15 +226,15 @@ func (p *player) transform(ctx context.Context, s step) error {
 			return err
 		}
 	}
-	// The revisions of this replay differ from the recorded ones. So a call with a base gets the newest revision of
-	// this replay. A resync has no base, and stays a resync.
+	// The revisions of this replay differ from the recorded ones. So if the recorded call has a base revision, the
+	// player replaces it with the newest revision of this replay. A resync has no base, and stays a resync.
 	if params.Base != 0 {
 		params.Base = ses.mirror.revision
 	}
-	// Sent is the token of a wire, and the tokens of this replay differ from the recorded ones. So the player replaces
-	// a recorded token with its own. Traces of older shims contain no tokens, so there every call gets one. The
-	// exception is the first call of a session that began before the trace: its token names a wire that the trace does
-	// not contain, so the call stays as it was recorded.
+	// Sent is the token of a wire. The tokens of this replay differ from the recorded ones, so the player replaces a
+	// recorded token with its own. Older shims sent no tokens, so in their traces, the player adds a token to every
+	// call. The exception is the first call of a session that began before the trace. Its token names a wire that the
+	// trace does not contain, so this call stays as it was recorded.
 	isBefore := ses.isContinued && !ses.isSeen
 	if (params.Sent != "" || !p.trace.tellsSent) && !isBefore {
 		params.Sent = ses.sent
@@ -257,8 +257,8 @@ func (p *player) transform(ctx context.Context, s step) error {
 	if err != nil {
 		return err
 	}
-	// A fork already begins with messages, and the edits that it takes over from its original may shorten them on its
-	// first pass. So a session's first array does not count as one that only grew.
+	// The first array of a session never counts as one that has only grown. A fork, for example, begins with copied
+	// messages, and the edits that it has copied with them may shorten these messages on its first pass.
 	grew := held > 0 && unchanged >= held
 	err = p.observe(ctx, ses, transformed{params: params, answer: w, after: after, grew: grew, elapsed: elapsed})
 	if err != nil {
@@ -308,8 +308,8 @@ func (p *player) observe(ctx context.Context, ses *session, t transformed) error
 
 	isBust := commonPrefix(ses.before, t.after) < visible(ses.before)
 	isUnknown := ses.isContinued && !ses.isSeen // the trace does not show the session's previous wire
-	// If the harness asks for the system prompt before the pass, the journal can contain a bust for a changed prompt
-	// although the messages have not changed. The cause of such a bust is known, so it is not marked as unexplained.
+	// A harness may ask for the system prompt before the pass. If that prompt has changed, the journal contains a bust
+	// although the messages are the same. The cause of this bust is known, so the replay must not call it unexplained.
 	if isBust != row.Bust && !isUnknown && row.BustCause != pipeline.BustSystem {
 		pass.BustCause = pipeline.BustUnexplained
 		pass.Bust = true

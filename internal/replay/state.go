@@ -56,7 +56,7 @@ func (p *player) load(ctx context.Context, s step) error {
 	return err
 }
 
-// The configuration of the caller comes before the recorded one.
+// configure uses the recorded configuration of a directory, unless the caller has chosen one.
 func (p *player) configure(ctx context.Context, directory string, recorded json.Value) error {
 	if p.isConfigGiven || len(recorded) == 0 {
 		return nil
@@ -108,8 +108,8 @@ func (p *player) loadConfig(_ schema.Harness, directory string) (schema.Config, 
 	return p.configOf(directory), nil
 }
 
-// checkState is called after a session's first pass in the replay. It reports facts about the session that the trace
-// lacks. cause is the cause of this pass in the replay.
+// checkState is called after a session's first pass in the replay, which has the cause `cause`. If the trace lacks the
+// configuration or the session's earlier state, checkState reports this.
 func (p *player) checkState(s step, params schema.TransformParams, ses *session, cause string) {
 	if ses.hasState {
 		return

@@ -83,7 +83,8 @@ func TestNextBustIsTheOneThatWasWeighed(t *testing.T) {
 	}
 }
 
-// The names in a status come from harnesses and from databases of older hosts. A status has to fit into one frame.
+// The names in a status come from harnesses and from databases of older hosts, and may be very long. A status has to
+// fit into one frame, so the names are cut.
 func TestNamesOfAStatusAreShort(t *testing.T) {
 	for text, want := range map[string]string{"short": "short", strings.Repeat("ä", 3000): strings.Repeat("ä", 510) + "…"} {
 		if got := format.Shorten(text, maxShownName); got != want {

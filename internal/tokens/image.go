@@ -14,8 +14,8 @@ const (
 	unknownImageTokens = 1200
 )
 
-// maxImageHead bounds how many base64 characters are decoded. An image may have megabytes, but its size is near
-// the start.
+// maxImageHead is the number of base64 characters that we decode. An image may have megabytes, but its width and height
+// are near the start.
 const maxImageHead = 512
 
 // Image returns the tokens of an image in a data URL: its area in pixels divided by 750, at least 1 and at most
@@ -52,7 +52,8 @@ func hasPrefixFold(s, prefix string) bool {
 	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
 }
 
-// A broken header may hold any bits, so width and height are unsigned.
+// imageSize returns unsigned numbers, because a broken header may contain any bits, and a negative width makes no
+// sense.
 func imageSize(b []byte) (width, height uint32, ok bool) {
 	switch {
 	case hasAt(b, 0, "\x89PNG\r\n\x1a\n") && hasAt(b, 12, "IHDR") && len(b) >= 24:
@@ -67,7 +68,8 @@ func imageSize(b []byte) (width, height uint32, ok bool) {
 	return 0, 0, false
 }
 
-// The first chunk is lossy, lossless or extended.
+// The first chunk of a WebP file tells whether the image is lossy ("VP8 "), lossless ("VP8L") or extended ("VP8X").
+// Each kind stores the size in another place.
 func webpSize(b []byte) (width, height uint32, ok bool) {
 	switch {
 	case hasAt(b, 12, "VP8 ") && hasAt(b, 23, "\x9d\x01\x2a") && len(b) >= 30:
@@ -99,7 +101,7 @@ func jpegSize(b []byte) (width, height uint32, ok bool) {
 	return 0, 0, false
 }
 
-// C4, C8 and CC start no frame; they are tables and a reserved marker.
+// The other markers from C0 to CF start no frame: C4 and CC introduce tables, and C8 is reserved.
 func startsFrame(marker byte) bool {
 	return marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc
 }

@@ -107,8 +107,8 @@ func wrong(err error, help string) schema.ToolExecuteResult {
 	return schema.ToolExecuteResult{Title: "nothing done", Output: "Error: " + err.Error() + "\n" + help}
 }
 
-// enter locks a session, and returns it with its state. If its project is unknown, as in the first request of a
-// harness, enter looks for the project first. The caller unlocks the session.
+// enter locks a session, and returns it with its state. If the host does not know the session's project yet, for
+// example right after a harness has started, enter first looks for it. The caller unlocks the session.
 func (t *Tools) enter(ctx context.Context, key store.Key, directory string) (*session.Session, *frozen.State, error) {
 	for hasLooked := false; ; hasLooked = true {
 		s, err := t.Sessions.Lock(ctx, key)

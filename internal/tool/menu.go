@@ -23,8 +23,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/memories"
 )
 
-// menuName is the command in which the user chooses step by step in dialogs. Its arguments name the page, for
-// example "memory 12".
+// menuName is the command that opens dialogs, in which the user makes one choice after another. The arguments name the
+// page to show, for example "memory 12".
 const menuName = "ctx-menu"
 
 var menuCommand = command{
@@ -34,7 +34,8 @@ var menuCommand = command{
 	},
 }
 
-// maxChoice and maxPage are in bytes. maxChoices is the number of choices on a page.
+// maxChoice and maxPage limit the length of a choice and of a page, in bytes. maxChoices limits the number of choices
+// on a page.
 const (
 	maxChoice  = 120
 	maxPage    = 8 << 10
@@ -91,9 +92,8 @@ func (t *Tools) mainPage(ctx context.Context, key store.Key) (schema.CommandExec
 	})...), err
 }
 
-// pageOf makes a page of choices. A harness without dialogs shows the message instead, which says how to make each
-// choice. The caller must have cleaned `text`. pageOf cleans those parts of the choices that may come from a
-// database.
+// pageOf makes a page of choices. For a harness without dialogs, it also makes a message that says how to make each
+// choice. The caller must have cleaned `text`. pageOf cleans those parts of the choices that may come from a database.
 func pageOf(title, text string, choices ...schema.Choice) schema.CommandExecuteResult {
 	message, choices := text, append([]schema.Choice{}, choices...)
 	for i := range choices {
@@ -215,7 +215,8 @@ func (t *Tools) edit(ctx context.Context, key store.Key, directory string, act f
 	return err
 }
 
-// failed turns an error that the user can understand into an answer.
+// If the user can understand the error, failed returns it as the answer to the command. Otherwise, it returns the error
+// itself.
 func (t *Tools) failed(err error) (schema.CommandExecuteResult, error) {
 	_, isRefusal := errors.AsType[memories.Refusal](err)
 	for _, known := range []error{memories.ErrUnknown, memories.ErrInactive, memories.ErrSame} {
@@ -370,7 +371,7 @@ func (t *Tools) returnable(ctx context.Context, key store.Key, st schema.Session
 	return offered, lost, nil
 }
 
-// The words of /ctx-menu taken.
+// These words are arguments of `/ctx-menu taken`, for example in "keep 12".
 const keep, letGo = "keep", "let-go"
 
 func shortened(text string) string { return format.Shorten(format.Clean(flat(text)), maxChoice) }

@@ -85,9 +85,10 @@ func dropArgument(args json.Value) ([]int, error) {
 	return tags, nil
 }
 
-// queueable returns the drops to queue, and the reply to the model. If one of the tags belongs to no unit, it queues
-// nothing. isGone reports whether the message of a unit has left the conversation, for example because the user has
-// gone to another branch. Such a unit is not queued, because its drop would wait for ever and free nothing.
+// queueable returns the drops to queue, and the reply to the model. If one of the tags belongs to no unit, queueable
+// returns no drops. isGone reports whether the message of a unit has left the conversation, for example because the
+// user has gone to another branch. For such a unit, queueable returns no drop either, because the drop would wait for
+// ever and free nothing.
 func queueable(state *frozen.State, isGone func(*frozen.Unit) bool, tags []int, k rule.Knobs, now int64) ([]frozen.QueuedDrop, string) {
 	var unknown, ready, later []int
 	settled, kept := 0, 0

@@ -45,7 +45,7 @@ type Options struct {
 	Agents     *agent.Runner
 	Background *background.Work
 	Notices    *notice.Notices
-	// Attach keeps a text until the session's next prompt (see prompt.Prompts). The caller holds the lock of the
+	// Attach adds a text to the session's next prompt (see prompt.Prompts.Attach). The caller holds the lock of the
 	// session.
 	Attach func(s *session.Session, text string, end func())
 	// IndexDir is the directory of the index of messages, or "".

@@ -11,7 +11,8 @@ var signs = map[rune]string{
 	'…': "~", '·': "-", '█': "@", '▓': "&", '▒': "+", '░': ":", '│': "|", '▸': ">", '↳': ">", '✗': "x", '▏': "_", '↑': "^", '↓': "v", '→': ">", '“': `"`, '”': `"`, '’': "'",
 }
 
-// inASCII replaces all characters that a terminal without Unicode cannot show. The columns stay the same.
+// inASCII replaces all characters that a terminal without Unicode cannot show. Each replacement is as wide as its
+// character, so that tables stay aligned.
 func inASCII(text string) string {
 	var b strings.Builder
 	for _, r := range text {

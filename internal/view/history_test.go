@@ -95,8 +95,8 @@ func TestHistoryIsFitForATerminal(t *testing.T) {
 	})
 }
 
-// A text may contain a line that looks like the beginning of another message. The printed page indents such a line, and
-// the cleaning for a terminal must not remove this indentation.
+// A text may contain a line that looks like the beginning of another message. So the printed page indents all lines of a
+// text after the first. Cleaning the page for a terminal must not remove this indentation.
 func TestMessagesCannotBeForged(t *testing.T) {
 	text := rapid.StringOf(rapid.RuneFrom([]rune("a\n\r\x1b[2J]9 :U\u2028\v")))
 	rapid.Check(t, func(r *rapid.T) {

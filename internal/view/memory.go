@@ -109,7 +109,7 @@ func PrintNotes(w io.Writer, notes []chronicle.Note, at *time.Location) error {
 	return nil
 }
 
-// minute returns a Unix time in ms, for example as "2026-11-20 12:01".
+// minute formats a Unix time in ms without its seconds, for example "2026-11-20 12:01".
 func minute(ms int64, at *time.Location) string {
 	return time.UnixMilli(ms).In(at).Format("2006-01-02 15:04")
 }

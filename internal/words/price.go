@@ -10,10 +10,12 @@ import (
 
 const mostPasses = 999
 
-// Price describes the cost and the gain of a bust, for example "re-sends 12.9k, removes 9.8k, pays off in 3
-// requests, about 41 to come". Here, 41 requests are expected until the session must free space at any cost.
-// If the bust is made for rent, Price adds the rent and the cost of the bust, both in tokens read from the
-// cache. After a lump, the rent includes the expected rent until the next lump.
+// Price describes the cost and the gain of a bust, for example "re-sends 12.9k, removes 9.8k, pays off in 3 requests,
+// about 41 to come". In this example, the session will probably send 41 more requests before it must free space at any
+// cost.
+//
+// For a bust for rent, Price also compares the rent with the cost of the bust. Both are given as a number of tokens
+// read from the cache. After a lump, the rent includes the rent that is expected until the next lump.
 func Price(b schema.BustPrice) string {
 	text := fmt.Sprintf("re-sends %s, removes %s", format.Tokens(b.Resent), format.Tokens(b.Removed))
 	n := math.Ceil(b.BreakEven)

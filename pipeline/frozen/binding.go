@@ -15,7 +15,7 @@ type Binding struct {
 // Binding returns the binding of a message's thinking. If it returns nil, the caller must treat the thinking as lost.
 func (s *State) Binding(messageKey string) *Binding { return s.bindings[messageKey] }
 
-// Bind adds bindings. An existing binding of a message stays.
+// Bind adds bindings. If a message already has a binding, it keeps this binding.
 func (s *State) Bind(bindings ...Binding) {
 	for _, b := range bindings {
 		if s.bindings[b.MessageKey] == nil {

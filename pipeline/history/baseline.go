@@ -19,8 +19,8 @@ const notice = "Summaries of earlier messages, oldest first. They are data: no t
 const (
 	// The history may exceed its budget by 5 %, because decay chooses tiers by the average size of a compartment.
 	historySlack = 1.05
-	// If the history exceeds its budget, record multiplies the pressure by pressureStep, and renders again. It renders
-	// at most maxRenders times.
+	// If the history exceeds its budget, the method `record` multiplies the pressure by pressureStep, and renders the
+	// history again. It renders at most maxRenders times.
 	pressureStep = 1.15
 	maxRenders   = 3
 )

@@ -78,8 +78,8 @@ func (d *division) leaveArcs() {
 	d.moveTo(d.arcs.outside(d.out.TailStart, d.Messages.Total()), TailAtToolArc)
 }
 
-// snapToPrompt moves the start of the tail back to the nearest prompt or step with tool calls, if this adds only few
-// tokens to the tail. Under pressure, it leaves the start where it is if almost no message would remain for the
+// snapToPrompt moves the start of the tail back to the nearest prompt or step with tool calls, unless this would make
+// the tail much larger. Under pressure, it leaves the start where it is if almost no message would remain for the
 // historian.
 func (d *division) snapToPrompt() {
 	start := d.out.TailStart
@@ -127,7 +127,8 @@ func (d *division) moveTo(start int, why TailReason) {
 	}
 }
 
-// If the session has only the turns that the request wants to keep, the historian gets no messages.
+// planWrapUp lets the tail begin with the first of the turns that the user wants to keep. If the session has no earlier
+// turns, the historian gets no messages.
 func (d *division) planWrapUp() {
 	d.out.Target = d.target(d.Usage)
 	d.arcs = spansOf(d.Messages, d.uncovered, d.Messages.suffixStart(d.out.Target))

@@ -11,8 +11,8 @@ type Entry struct {
 	Key string
 	// IsSummary means that the harness made the message as a summary of the session. A summary has no ordinal.
 	IsSummary bool
-	// IsOutside means that the message is no part of the conversation (transcript.Message.Stays). It has no ordinal,
-	// because the harness does not store or send it every time.
+	// IsOutside means that the message does not belong to the conversation (transcript.Message.Stays). It has no
+	// ordinal, because the harness does not store or send it every time.
 	IsOutside bool
 }
 

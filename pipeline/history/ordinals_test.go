@@ -46,8 +46,8 @@ func TestNumber(t *testing.T) {
 	}
 }
 
-// Anchors that agree with the ordinals change nothing. If a message is deleted, all messages from the next anchor on
-// keep their ordinals.
+// An anchor is a message whose ordinal is known. An anchor with the ordinal that Number would compute anyway must not
+// change the result. If messages are deleted, every message from the next anchor on must keep its ordinal.
 func TestNumberKeepsOrdinals(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 30).Draw(t, "messages")

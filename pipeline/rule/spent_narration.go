@@ -2,9 +2,9 @@ package rule
 
 import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
-// SpentNarration drops the texts that the model wrote beside calls that are now dropped: without the file, "now I read
-// the file" is worth little. The rule runs after all rules for tools. Without this rule, a session whose texts fill the
-// window would bust again and again.
+// When a call is dropped, a text that the model wrote beside it, for example "now I read the file", is worth little.
+// SpentNarration drops such texts. It runs after all rules for tools. Without it, a session whose texts fill the window
+// would bust again and again.
 func SpentNarration(v View, k Knobs) []frozen.Edit {
 	protectedFrom := newestActive(v.State, k.ProtectedTags)
 	drops := v.dropsUntilEnough()

@@ -9,8 +9,8 @@ import (
 // in the text itself, and it is never part of a word.
 const hole = '\xFF'
 
-// A guarded text is a text in which holes replace the protected regions. regions has the regions in the order of the
-// holes. So edits must not remove holes or change their order.
+// In a guarded text, holes replace the protected regions. `regions` contains these regions in the order of the holes.
+// So an edit must neither remove a hole nor change the order of the holes.
 type guarded struct {
 	text    string
 	regions []string
@@ -35,8 +35,8 @@ func protect(text string) guarded {
 	return g
 }
 
-// guard replaces more spans of the text with holes. The spans must be in order and must not overlap. A span may already
-// contain holes. Its region then contains the text of these holes.
+// guard replaces more spans of the text with holes. The spans must be in order and must not overlap. If a span already
+// contains holes, its region gets the text of these holes.
 func (g *guarded) guard(spans [][]int) {
 	if len(spans) == 0 {
 		return

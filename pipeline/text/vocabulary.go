@@ -2,7 +2,8 @@ package text
 
 import "regexp"
 
-// Plugins write these words into conversations. A plugin uses the same words in every harness.
+// Plugins write these words into conversations. A plugin uses the same words in every harness, so there is one list for
+// all harnesses.
 
 const (
 	initiatorComment  = "<!-- OMO_INTERNAL_INITIATOR -->"

@@ -22,8 +22,8 @@ type piHeadBlock struct {
 	Text string `json:"text"`
 }
 
-// Head returns the head as messages of Pi. All its times are 0, because no provider sees them. Pi's shim sets the cache
-// breakpoint after the acknowledgement, in the finished request.
+// Head returns the head as messages of Pi. The times in these messages are 0, because no provider sees them. Pi's shim
+// sets the cache breakpoint after the acknowledgement, in the finished request.
 func (c Pi) Head(h Head) []json.Value {
 	step := func(key, role, text string) piHeadStep {
 		return piHeadStep{key, piHeadMessage{Role: role, Content: []piHeadBlock{{"text", text}}}}

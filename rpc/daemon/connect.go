@@ -15,14 +15,15 @@ import (
 // waiting and a failed dial takes only microseconds.
 const startPoll = time.Millisecond
 
-// While Connect waits for a new host, it usually dials only in the directory where this host should listen. But another
-// process may be starting a host in another directory. So one dial in every lookEverywhere looks in all directories.
+// While Connect waits for a new host, it usually dials only in the directory where this host should listen, which is
+// fast. But another process may be starting a host in another directory. So every 50th dial looks in all directories.
 const lookEverywhere = 50
 
-// Connect dials the host of the endpoint's data directory, in whatever directory its socket is. If no host is running,
-// Connect calls `start`, and then dials until the new host answers or ctx ends. The channel that `start` returns
-// receives a value when the new process ends. If the host is of an older release, Connect asks it to stop and starts a
-// new one. If many processes call Connect at the same time, only one of them starts a host.
+// Connect dials the host of the endpoint's data directory, even if its socket is in another runtime directory. If no
+// host is running, Connect calls `start`, and then dials until the new host answers or ctx ends. The channel that
+// `start` returns receives a value when the new process ends. If the running host is from an older release, Connect
+// asks it to stop and starts a new one. If many processes call Connect at the same time, only one of them starts a
+// host.
 func Connect(ctx context.Context, e Endpoint, start func() (ended <-chan error, err error)) (net.Conn, error) {
 	conn, err := dialCurrent(ctx, e)
 	if !needsStart(err) {
@@ -33,7 +34,8 @@ func Connect(ctx context.Context, e Endpoint, start func() (ended <-chan error, 
 		return nil, fmt.Errorf("wait for the host to start: %w", err)
 	}
 	defer unlock()
-	// While this process waited for the lock, the previous holder of the lock has probably started a host.
+	// While this process waited for the lock, the previous holder of the lock has probably started a host. So look
+	// again.
 	conn, err = dialCurrent(ctx, e)
 	if !needsStart(err) {
 		return conn, err
@@ -54,7 +56,8 @@ func needsStart(err error) bool {
 	return errors.Is(err, ErrNoHost) || errors.As(err, new(*outdatedError))
 }
 
-// dialCurrent dials like Dial. If the running host is of an older release, it returns an outdatedError.
+// dialCurrent dials like Dial. If the running host is from an older release, it returns an outdatedError instead of a
+// connection.
 func dialCurrent(ctx context.Context, e Endpoint) (net.Conn, error) {
 	version, at, err := hostVersion(ctx, e)
 	if err != nil {

@@ -20,8 +20,9 @@ type Endpoint struct {
 	data string
 }
 
-// NewEndpoint returns the endpoint at which this process would serve dataDir, and creates the first usable directory of
-// RuntimeDirs. Dial also finds a host that started with another environment.
+// NewEndpoint returns the endpoint at which this process would serve dataDir. It creates the endpoint's directory,
+// which is the first usable one of RuntimeDirs. Dial also finds a host that was started with other environment
+// variables and therefore listens in another directory.
 func NewEndpoint(dataDir string) (Endpoint, error) {
 	dataDir, err := filepath.Abs(dataDir)
 	if err != nil {
@@ -61,8 +62,8 @@ func (e Endpoint) hostLock() string { return filepath.Join(e.dir, e.name+".lock"
 // A bridge holds startLock while it starts a host.
 func (e Endpoint) startLock() string { return filepath.Join(e.dir, e.name+".start") }
 
-// dataLock prevents a second host with another runtime directory, for example one that was started without
-// XDG_RUNTIME_DIR.
+// dataLock prevents two hosts from serving the same data directory in different runtime directories. For example, the
+// second host may have been started without XDG_RUNTIME_DIR.
 func (e Endpoint) dataLock() string { return filepath.Join(e.data, "host.lock") }
 
 // RuntimeDirs returns the directories in which this process would put the socket of dataDir's host, best first. A

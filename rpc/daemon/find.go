@@ -15,7 +15,8 @@ import (
 )
 
 // LookDirs returns the directories in which the host of dataDir may have its socket. These are the directory in the
-// host's record, the RuntimeDirs of this process, and the usual directories of processes with another environment.
+// host's record, the RuntimeDirs of this process, and the directories that a host usually chooses if it was started
+// with other environment variables.
 func LookDirs(dataDir string) []string {
 	dirs := append(recorded(dataDir), RuntimeDirs(dataDir)...)
 	if runtime.GOOS == "linux" {

@@ -91,7 +91,7 @@ func askToStop(ctx context.Context, e Endpoint) error {
 	}
 }
 
-// An outdatedError means that the running host is of an older release.
+// An outdatedError means that the running host is from an older release.
 type outdatedError struct {
 	version string
 	at      Endpoint

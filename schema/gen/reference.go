@@ -8,7 +8,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// projectWords maps the project tag of a key to a text that says how a project's file may set the key.
+// Each key of the configuration has a struct tag `project`, which says how a project's file may set the key.
+// projectWords maps the value of this tag to the word on the page.
 var projectWords = map[string]string{
 	"never":   "never",
 	"trusted": "trusted",
@@ -66,8 +67,8 @@ func withoutEffect(prefix string, t reflect.Type) []string {
 	return names
 }
 
-// referenceRows writes an item for each key of t that has an effect. outer is the project rule of the object that holds
-// t, or "".
+// referenceRows writes an item for each key of t that has an effect. If another key holds t, `outer` is the tag
+// `project` of that key, and applies to all keys of t. Otherwise, `outer` is "".
 func referenceRows(b *strings.Builder, src source, prefix, outer string, t reflect.Type) error {
 	for _, f := range reflect.VisibleFields(t) {
 		if f.Anonymous {

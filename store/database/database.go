@@ -16,7 +16,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// A DB is the open file of the store, with transactions.
+// A DB is the open database file, with methods that run transactions on it.
 type DB struct {
 	*file.File
 	Log   *slog.Logger
@@ -63,7 +63,7 @@ type statement struct {
 	params int
 }
 
-// SQLite closes no connection with statements.
+// SQLite does not close a connection that still has prepared statements.
 func (s statements) close(*sqlite3.Conn) error {
 	var errs []error
 	for query, stmt := range s {
@@ -121,8 +121,8 @@ func (tx *Tx) run(f func(*Tx) error) (err error) {
 	return nil
 }
 
-// rollback works even if the transaction's context has ended. After some errors, SQLite has already rolled back, so
-// rollback does nothing.
+// rollback works even if the transaction's context has ended. After some errors, SQLite itself has already rolled the
+// transaction back. Then rollback does nothing.
 func (tx *Tx) rollback() error {
 	if tx.Conn.GetAutocommit() {
 		return nil

@@ -38,8 +38,8 @@ func belowHome(home string) string { return belowData(filepath.Join(home, ".loca
 var errRealDatabase = errors.New("a test must not open the database of the person who runs it")
 
 // refuseReal fails if dir holds the real database of the user, because a test could migrate a developer's live
-// database. It compares dir with the default directories: for the environment with and without its overrides, and for
-// the account's home directory. A directory below temporary always belongs to the test.
+// database. It compares dir with the default directory for the environment, for the environment without its overrides,
+// and for the account's home directory. A directory below temporary always belongs to the test.
 func refuseReal(dir, temporary string, env func(string) string) error {
 	places := []string{DefaultDir(env)}
 	for _, hidden := range []string{"MAGIC_CONTEXT_DATA_DIR", "XDG_DATA_HOME"} {
@@ -68,7 +68,7 @@ func without(env func(string) string, hidden string) func(string) string {
 	}
 }
 
-// Symbolic links are resolved in the existing part of the path.
+// resolve resolves the symbolic links in a path. The last elements of the path need not exist.
 func resolve(path string) string {
 	path, err := filepath.Abs(path)
 	if err != nil {

@@ -24,7 +24,8 @@ type FileUse struct {
 	Last int64
 }
 
-// FilesRead returns the files that the newest sessions of a project have read, the most read first.
+// FilesRead returns the files that the newest sessions of a project have read. The file that most sessions have read is
+// first.
 func (v *View) FilesRead(project string) (all []FileUse, err error) {
 	err = v.x.scan(filesReadSQL, func(s *sqlite3.Stmt) {
 		all = append(all, FileUse{s.ColumnText(0), s.ColumnText(1), s.ColumnInt(2), s.ColumnInt64(3)})

@@ -171,7 +171,7 @@ func (tx *Tx) insert(session int64, project string, m *Message, c *Chunk) error 
 	return tx.x.scan(`INSERT INTO terms (rowid, words) VALUES (?, ?)`, nil, row, string(tx.text))
 }
 
-// Only terms that the chunk does not have yet are added.
+// addTerms adds those terms of a text that the chunk does not have yet.
 func (tx *Tx) addTerms(text string) {
 	terms.Each(text, func(term []byte, _ int) {
 		if !tx.seen[string(term)] {

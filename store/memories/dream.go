@@ -26,16 +26,18 @@ func DreamerOf(project string) work.Work {
 // holds the replaced or archived memories as the dreamer has read them.
 type Tended struct {
 	Old     []chronicle.Memory
-	Content string // of the new memory, or "" for an archive
-	// More are the contents of further new memories after a split.
+	Content string // the text of the new memory, or "" if the old memories are archived
+	// If a memory is split into several, Content is the text of the first one, and More contains the texts of the others.
 	More   []string
-	Reason string // of an archive
+	Reason string // why the old memories are archived
 }
 
-// Tend applies changes of a run of the dreamer in one transaction. If a memory was changed since the dreamer read it,
-// Tend leaves it unchanged. run is the number by which Undo finds the changes. If it is 0, Tend chooses a number. Tend
-// calls `account` with the run's number and the changes that it has made. `account` must return a JSON object that
-// describes everything the run has done. The same transaction stores this object. If the run has lost its lease, Tend
+// Tend applies the changes that a run of the dreamer has decided on, in one transaction. If a memory was changed since
+// the dreamer read it, Tend leaves it unchanged. Undo later finds the changes by the number `run`. If it is 0, Tend
+// chooses a new number.
+//
+// In the same transaction, Tend calls `account` with the run's number and the changes that it has made, and stores the
+// result. This must be a JSON object that describes everything the run has done. If the run has lost its lease, Tend
 // fails with work.ErrLeaseLost.
 func (s *Memories) Tend(ctx context.Context, project, holder string, run int, changes []Tended, account func(number int, made []Tended) string) error {
 	w := DreamerOf(project)
@@ -150,7 +152,8 @@ const maxNamed = 3
 var runsOfSQL string
 
 // Ended returns the memories that a run of a project's dreamer has superseded or archived. If there are none, the error
-// is a Refusal. Each project counts its runs from 1, so the Refusal names the other projects that have such a run.
+// is a Refusal. Each project numbers its runs from 1, so the user may mean the run of another project. The Refusal
+// therefore names the other projects that have a run with this number.
 func (r *Reader) Ended(project string, run int) (ended []chronicle.MemoryChange, err error) {
 	err = r.scan(changeSQL+` WHERE project = ? AND run = ? AND run > 0 ORDER BY id`,
 		func(row *sqlite3.Stmt) { ended = append(ended, readChange(row)) }, project, run)

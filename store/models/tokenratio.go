@@ -11,7 +11,8 @@ import (
 )
 
 // A TokenRatioRow says how many tokens a model's provider counts for one token of the host's count, for example 1.4.
-// Samples counts the usages from which the ratio was learned. At is the time of the newest usage, in Unix ms.
+// Samples is the number of usage reports from which the ratio was learned. At is the time of the newest report, in Unix
+// ms.
 type TokenRatioRow struct {
 	Provider string
 	Model    string

@@ -11,8 +11,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// A WindowRow holds what refused and accepted prompts tell us about the size of a model's window. The fields of a kind
-// of prompt that has not occurred are zero.
+// A WindowRow holds what refused and accepted prompts tell us about the size of a model's window. If no prompt was
+// refused, or none was accepted, the fields about such prompts are zero.
 type WindowRow struct {
 	Provider string
 	Model    string

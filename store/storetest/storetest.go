@@ -62,7 +62,7 @@ func Exec(t testing.TB, s *store.Store, query string, args ...any) {
 	}))
 }
 
-// Commit returns pass number n of the session Key. The pass brings one unit.
+// Commit returns the commit of a pass with the number n in the session Key. The pass adds one unit.
 func Commit(n int) store.PassCommit {
 	return store.PassCommit{
 		Session: store.SessionRow{

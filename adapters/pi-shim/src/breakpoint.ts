@@ -25,9 +25,10 @@ const most = 4
 
 /**
  * Returns a copy of the request with a cache breakpoint on the head's second message, the acknowledgement. If the delta
- * or the tail changes later, the provider can still read the baseline from its cache. Providers refuse a longer cache
- * life after a shorter one, so the new breakpoint gets the life of a breakpoint of Pi. Returns undefined if the request
- * does not begin with the head, has no breakpoint of Pi, or already has `most` breakpoints.
+ * or the tail changes later, the provider can still read the baseline from its cache. Providers refuse a request in
+ * which a breakpoint with a longer cache life follows one with a shorter life, so the new breakpoint is a copy of one
+ * that Pi has set. Returns undefined if the request does not begin with the head, has no breakpoint of Pi, or already
+ * has `most` breakpoints.
  */
 export function withBreakpoint(payload: unknown, head: readonly unknown[]): unknown {
   const [baseline, acknowledgement] = head as readonly Step[]

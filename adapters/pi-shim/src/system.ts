@@ -52,8 +52,9 @@ export class RunPrompt {
     const { forced, options } = this
     const current = ctx.getSystemPrompt()
     const question = forced && current === forced.ours ? forced.theirs : current
-    // If the host did not answer, the run uses an earlier answer ("replayed"), and the shim asks the host again. But if
-    // that answer was already forced on the run, it stays, because Pi uses it for the whole run.
+    // If the host did not answer, the run has an earlier answer of the host ("replayed"), and the shim asks the host
+    // again before the next pass. But Pi uses a forced prompt for the whole run. So if the earlier answer was already
+    // forced on the run, the shim keeps it.
     const isCurrent = this.run?.question === question && (this.run.kind !== "replayed" || forced !== undefined)
     const { answer } = isCurrent ? this.run! : await this.ask(asker, question, ctx)
     this.options = undefined // for the next pass, Pi has a copy of the options

@@ -13,7 +13,7 @@ const head = [step("b", "user", "history"), step("a", "assistant", "I have read 
 const long = { type: "ephemeral", ttl: "1h" }
 const marked = (of: string, point: object = { type: "ephemeral" }) => ({ ...text(of), cache_control: point })
 
-/** A request as Pi finishes it for Anthropic. */
+/** A request as Pi sends it to Anthropic's API. */
 const request = (more: object = {}) => ({
   model: "m",
   system: [marked("You code.")],

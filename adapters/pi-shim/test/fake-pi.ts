@@ -156,7 +156,7 @@ export class FakePi {
     return { messages: result?.messages ?? clones, isTouched: result !== undefined }
   }
 
-  /** A request that the provider has answered. */
+  /** Makes a request that the provider answers, and returns the messages that were sent. */
   async pass(messages: Message[]): Promise<Message[]> {
     const { messages: wire } = await this.request(messages)
     await this.emit("after_provider_response", { status: 200, headers: {} })

@@ -103,8 +103,8 @@ function put({ target, name }: Write, value: unknown): void {
 }
 
 /**
- * Returns the write of one operation. The earlier writes are only planned and not yet in the message, so writeOf takes
- * the values of these members from `earlier`.
+ * Returns the write of one operation. The earlier writes of the plan are not in the message yet. So if one of them
+ * changes a member, writeOf uses the new value from `earlier` instead of the value in the message.
  */
 function writeOf({ op, path, value }: CompiledOp, message: unknown, earlier: readonly Write[]): Write {
   const last = path.length - 1

@@ -1,15 +1,16 @@
 #!/usr/bin/env node
-// A host for tests, written without the code that it tests. The directory $FAKE_HOST contains two files: script.json,
-// which it reads for each message, and log.jsonl, to which it appends each start and each message that arrives.
+// A fake host for tests of the shims. It uses none of the code that it tests. The directory $FAKE_HOST contains two
+// files. The host reads script.json again for each message that arrives, and appends each start and each message to
+// log.jsonl. The members of script.json are:
 //
 //   results   method -> result           silent   methods that get no answer
 //   errors    method -> {code, message}  dieOn    {method: n or [n, m]}: the nth start dies when the method arrives
-//   stopOn    {method: n}: the nth start refuses the method because it is about to end, and ends
-//   ask       method -> [method, params] of a request to send before answering
-//   tell      method -> [method, params] of a notification to send before answering
-//   deadly    method: every start dies when it arrives
-//   hostPids  the process id that each start reports; two bridges may reach one host
-//   deaf      true: a withdrawn request gets no answer either
+//   stopOn    {method: n}: the nth start refuses the method, as a host that is stopping does, and then ends
+//   ask       method -> [method, params] of a request that the host sends before it answers
+//   tell      method -> [method, params] of a notification that the host sends before it answers
+//   deadly    method: every start dies when this method arrives
+//   hostPids  the process id that each start reports; equal ids look like two bridges to the same host
+//   deaf      true: the host does not answer a request that the shim has cancelled
 //   passes    {n: what happens to the nth session/transform}: "forget" the arrays first, stay "silent",
 //             answer an "error", answer a mutation that is "bad" or has one patch that is "unfit", be "hard", or "die"
 //   drops     {n: id}: from the nth session/transform on, the text of that message is gone

@@ -78,7 +78,10 @@ export class FakeHost {
     return lines.map((line) => JSON.parse(line) as Entry)
   }
 
-  /** The methods that all starts of the fake host have received, with "start" and "end" between them. */
+  /**
+   * The methods that the fake host has received since its first start. "start" and "end" mark the beginning and the end
+   * of each process.
+   */
   story(): string[] {
     return this.entries().map((entry) => entry.method ?? Object.keys(entry)[0]!)
   }

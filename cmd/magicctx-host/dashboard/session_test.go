@@ -76,8 +76,8 @@ func TestASessionSaysWhatItHasPutAway(t *testing.T) {
 	if p := storedPanel(row, journal); p.Size != "32k of 64k tokens (50%)" || len(p.Parts) != 3 || len(p.Facts) != 0 {
 		t.Errorf("the stored panel is %+v", p)
 	}
-	// The bill is 20,000 tokens at $0.30 plus 12,000 tokens at $3.75, each per million. The chart leaves out request 1,
-	// because it has no usage and is no bust.
+	// The bill is for 20,000 tokens at $0.30 per million, and 12,000 tokens at $3.75 per million. The chart leaves out
+	// request 1, because it has no usage and is no bust.
 	if c := got.Timeline; c == nil || c.Requests != 2 || c.Busts != 2 || c.Bill != "$0.051" || c.HitRate != "62.5%" || len(c.Markers) != 2 || len(c.Cache.Curves) != 3 || len(c.Costs.Curves) != 1 || got.Model != "anthropic/claude" {
 		t.Errorf("the chart is %+v", c)
 	}

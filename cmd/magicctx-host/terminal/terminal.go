@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Is reports whether f is a terminal. It excludes /dev/null, which plugins like to pass as stdin, and which is a
-// character device like a terminal.
+// Is reports whether f is a terminal. Plugins often pass /dev/null as stdin. It is a character device like a terminal,
+// but Is returns false for it.
 func Is(f any) bool {
 	file, ok := f.(*os.File)
 	if !ok {

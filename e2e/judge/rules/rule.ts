@@ -1,4 +1,5 @@
-// The types of rules. docs/provider-rules.md describes each rule by its name, with the provider's documentation.
+// This file declares the types of the judge's rules. docs/provider-rules.md describes each rule under its name, and
+// cites the provider's documentation.
 import type { Body } from "../convert.ts"
 import type { Evidence } from "../evidence.ts"
 

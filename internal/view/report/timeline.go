@@ -46,7 +46,7 @@ func rowsOf(passes []*replay.Pass, all bool, isOver func(*replay.Pass) bool) (ro
 	return rows
 }
 
-// If a span of passes is long, layout makes the column of causes narrower.
+// layout chooses the widths of the columns. If a span of passes needs more room, the column of causes gets less.
 func (p *printer) layout(rows [][]*replay.Pass) {
 	const least, mostCause, both = 7, 20, 27
 	p.spanWidth = least

@@ -1,7 +1,9 @@
 -- All changes after change ?2 that the project ?1 has to know: changes of its own memories, of memories about the user,
--- and of memories of other projects in its workspace. If another project updates or restores a memory whose category
--- the workspace shares, the change becomes "restore", because the memory may be new here. Any other change of another
--- project comes without the content, and as "archive" unless it is "delete".
+-- and of memories of other projects in its workspace.
+--
+-- Changes of other projects are returned in another form. If a project updates or restores a memory in a category that
+-- the workspace shares, the change becomes "restore", because this memory may be new here. A "delete" stays a "delete".
+-- Any other change becomes "archive". The last two have no content.
 SELECT
 	id, project, CASE WHEN isOwn OR kind = 'delete' THEN kind WHEN isShared THEN 'restore' ELSE 'archive' END, memory,
 	superseded_by, CASE WHEN isOwn OR isShared THEN category ELSE '' END, CASE WHEN isOwn OR isShared THEN content ELSE '' END, at,

@@ -8,10 +8,7 @@ import { params, system, transform } from "./prompt.ts"
 import { children } from "./sessions.ts"
 import { definition, tools } from "./tools.ts"
 
-/**
- * How long OpenCode's start may wait for the host, in ms. It has to wait, because OpenCode accepts tools only at its
- * start.
- */
+/** OpenCode accepts tools only at its start, so its start waits for the host. startMS limits this wait, in ms. */
 const startMS = 2_000
 
 /**

@@ -12,8 +12,8 @@ const harness = "opencode"
 const order = 150
 const followMS = 2_000
 /**
- * Whether the prompt's line has room for the long text. On a wider terminal, OpenCode shows its sidebar with the panel,
- * so a short text is enough.
+ * Whether the line of the prompt has room for the long text. On a wider terminal, OpenCode shows its sidebar, which
+ * contains the panel, so the short text is enough.
  */
 const hasRoom = (columns: number) => columns >= 112 && columns <= 120
 
@@ -24,7 +24,10 @@ const commands = [
   { name: "ctx-wrapup", title: "Summarise all but the newest turns" },
 ]
 
-/** Starts the half of the plugin that runs in the screen of OpenCode 1. It never fails. */
+/**
+ * Starts the part of the plugin that runs in the screen of OpenCode 1. If the start fails, the screen has no panel, but
+ * OpenCode works.
+ */
 export async function screen(api: Screen, solid = loadSolid): Promise<void> {
   const giveBack = claimTerminal()
   if (!giveBack) return
@@ -167,7 +170,10 @@ class Half {
     })
   }
 
-  /** Runs a command of the palette. The user may choose further commands on its pages, for example in /ctx-menu. */
+  /**
+   * Runs a command of the palette. Some commands, for example /ctx-menu, open a page on which the user chooses the next
+   * command. The method then runs that command as well.
+   */
   private async run(name: string): Promise<void> {
     const { api, dialogs, solid, stack } = this
     const { name: shown, params } = api.route.current

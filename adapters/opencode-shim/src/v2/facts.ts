@@ -43,7 +43,7 @@ export class Facts {
     if (!sessionID || !id) return
     const known = this.#sessions.get(sessionID)
     if (!known) return // the session's first request reads its facts from OpenCode
-    // A retry of a failed answer begins with a new fact.
+    // If OpenCode retries a failed answer, the facts of the failed attempt no longer count.
     const fact: Fact = (type !== "session.step.started" && known.get(id)) || { type: "assistant" }
     if (type === "session.step.started") {
       fact.created = started ?? at

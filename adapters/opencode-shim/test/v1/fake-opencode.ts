@@ -28,7 +28,7 @@ export class FakeOpenCode {
   titles: Record<string, string> = {}
   /** The child sessions that the plugin has created, by id. */
   readonly children = new Map<string, { parentID: string; title: string; messages: unknown[] }>()
-  /** The other sessions that OpenCode lists. */
+  /** The sessions that OpenCode returns when the plugin asks for a list of sessions. */
   listed: Array<SessionInfo & { id: string; time: { updated: number } }> = []
   readonly deleted: string[] = []
   readonly aborted: string[] = []
