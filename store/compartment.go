@@ -30,7 +30,7 @@ const (
 )
 
 const compartmentColumns = `seq, start_ordinal, end_ordinal, message_keys, after_summary, title, p1, p2, p3, p4,
-	importance, episode, missing, fidelity, made_by, model, raw_tokens, created_at`
+	importance, episode, missing, rules, fidelity, made_by, model, raw_tokens, created_at`
 
 // The SQL statements for compartments, by table.
 var (
@@ -43,7 +43,7 @@ func init() {
 			WHERE harness = ?1 AND session_id = ?2 AND end_ordinal >= ?3
 			ORDER BY seq`
 		compartmentInsertSQL[table] = `INSERT INTO ` + table + ` (harness, session_id, ` + compartmentColumns + `)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 		compartmentDeleteSQL[table] = `DELETE FROM ` + table + `
 			WHERE harness = ?1 AND session_id = ?2 AND end_ordinal >= ?3`
 	}
@@ -90,13 +90,15 @@ func readCompartments(c *sqlite3.Conn, key Key) (rows []chronicle.Compartment, e
 
 func readCompartment(s *sqlite3.Stmt) chronicle.Compartment {
 	var keys []string
-	_ = json.Unmarshal([]byte(s.ColumnText(3)), &keys) // a compartment without keys counts its messages backwards from its end
+	var rules []chronicle.Rule
+	_ = json.Unmarshal([]byte(s.ColumnText(13)), &rules) // a damaged value costs the rules, and not the session
+	_ = json.Unmarshal([]byte(s.ColumnText(3)), &keys)   // a compartment without keys counts its messages backwards from its end
 	return chronicle.Compartment{
 		Seq: s.ColumnInt(0), Start: s.ColumnInt(1), End: s.ColumnInt(2), Keys: keys, AfterSummary: s.ColumnText(4),
 		Title:      s.ColumnText(5),
 		Tiers:      [4]string{s.ColumnText(6), s.ColumnText(7), s.ColumnText(8), s.ColumnText(9)},
-		Importance: s.ColumnInt(10), Episode: s.ColumnText(11), Missing: s.ColumnText(12), Fidelity: s.ColumnFloat(13),
-		MadeBy: chronicle.MadeBy(s.ColumnText(14)), Model: s.ColumnText(15), RawTokens: s.ColumnInt(16), CreatedAt: s.ColumnInt64(17),
+		Importance: s.ColumnInt(10), Episode: s.ColumnText(11), Missing: s.ColumnText(12), Rules: rules, Fidelity: s.ColumnFloat(14),
+		MadeBy: chronicle.MadeBy(s.ColumnText(15)), Model: s.ColumnText(16), RawTokens: s.ColumnInt(17), CreatedAt: s.ColumnInt64(18),
 	}
 }
 
@@ -125,8 +127,12 @@ func insertCompartments(tx *database.Tx, table string, key Key, end HistoryEnd, 
 		if err != nil {
 			return err
 		}
+		rules, err := json.Marshal(r.Rules)
+		if err != nil {
+			return err
+		}
 		_, err = tx.Exec(compartmentInsertSQL[table], key.Harness, key.Session, end.Seq+i, r.Start, r.End, string(keys), r.AfterSummary,
-			r.Title, r.Tiers[0], r.Tiers[1], r.Tiers[2], r.Tiers[3], clampImportance(r.Importance), r.Episode, r.Missing,
+			r.Title, r.Tiers[0], r.Tiers[1], r.Tiers[2], r.Tiers[3], clampImportance(r.Importance), r.Episode, r.Missing, string(rules),
 			clampShare(r.Fidelity), string(r.MadeBy), r.Model, r.RawTokens, r.CreatedAt)
 		if err != nil {
 			return fmt.Errorf("compartment %d-%d: %w", r.Start, r.End, err)

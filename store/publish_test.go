@@ -27,7 +27,7 @@ func compartment(start, end int) chronicle.Compartment {
 	return chronicle.Compartment{
 		Start: start, End: end, Keys: []string{fmt.Sprint("msg_", start), fmt.Sprint("msg_", end)},
 		Title: fmt.Sprintf("Work on %d-%d", start, end), Tiers: [4]string{"all of it", "most of it", "some of it", "a word"},
-		Importance: 60, Episode: "bug_fix", Missing: "src/a.go", Fidelity: 0.75, MadeBy: "model", Model: "anthropic/small", RawTokens: 100 * (end - start + 1),
+		Importance: 60, Episode: "bug_fix", Missing: "src/a.go", Rules: []chronicle.Rule{{Words: "Never push.", Message: start, Tiers: 2}}, Fidelity: 0.75, MadeBy: "model", Model: "anthropic/small", RawTokens: 100 * (end - start + 1),
 	}
 }
 

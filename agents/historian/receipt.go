@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
 // A Receipt says how many anchors of the summarised messages a compartment still contains.
@@ -17,6 +19,8 @@ type Receipt struct {
 	// Missing is one line with the most valuable lost anchors, for example "never push to main · db/0031.sql · +4
 	// more". The head shows the line with the compartment.
 	Missing string
+	// Rules are the user's lasting rules in the messages, whether the compartment contains them or not.
+	Rules []chronicle.Rule
 }
 
 const (
@@ -59,7 +63,26 @@ func Measure(messages []Message, title string, tiers [4]string) Receipt {
 		r.Score = float64(found) / float64(all)
 	}
 	r.Missing = missingLine(missing)
+	for _, a := range anchors {
+		if a.Kind == RuleAnchor && isLasting(a.Text) {
+			r.Rules = append(r.Rules, chronicle.Rule{Words: a.Text, Message: a.Ordinal, Tiers: tiersWith(a, title, tiers)})
+		}
+	}
 	return r
+}
+
+// tiersWith counts the tiers that contain the anchor, from the first tier on. An empty tier 2 or 3 shows the text of
+// the tier before it.
+func tiersWith(a Anchor, title string, tiers [4]string) int {
+	for i, text := range tiers {
+		if text == "" && i > 0 && i < len(tiers)-1 {
+			continue
+		}
+		if only := newHaystack(title, [4]string{text}, nil); !only.holds(a) {
+			return i
+		}
+	}
+	return len(tiers)
 }
 
 // missingLine lists the missing anchors in their order. It quotes a tool's words, and says that a tool said them. If an

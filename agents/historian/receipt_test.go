@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
@@ -141,6 +142,29 @@ func TestOthersDoNotSpeakForTheUser(t *testing.T) {
 	}
 }
 
+func TestLastingRules(t *testing.T) {
+	for rule, want := range map[string]bool{
+		"Please always answer in French.":          true,
+		"You must never push to main.":             true,
+		"From now on use tabs.":                    true,
+		"The tests should always be green.":        true,
+		"Always process and pass errors on.":       true,
+		"Bitte niemals auf main pushen.":           true,
+		"Il faut toujours signer les commits.":     true,
+		"Nunca borres la tabla.":                   true,
+		"总是用中文回答":                                  true,
+		"Do not touch the parser in this step.":    false, // holds for this task
+		"I want the login bug fixed.":              false,
+		"The build always fails on CI.":            false, // a report
+		"The cache never worked.":                  false,
+		"It is always red, you must look into it.": false,
+	} {
+		if isRule(rule) && isLasting(rule) != want || want && !isRule(rule) {
+			t.Errorf("%q: lasting %t, want %t", rule, !want, want)
+		}
+	}
+}
+
 func TestSentencesEndAtPointsInFrontOfBlanks(t *testing.T) {
 	want := []string{"Use v1.2 of main.go.", "Never more!", "next line"}
 	if d := cmp.Diff(want, sentences("- Use v1.2 of main.go. Never more!\n* next line\n"+strings.Repeat("x", maxSentence+1))); d != "" {
@@ -153,18 +177,21 @@ func TestReceiptOfAGoodAndABadSummary(t *testing.T) {
 		"U: Connections must never outlive a request! Rewrote `internal/db/pool.go` after `docs/pool.md` (maxIdleConns 250). `go test ./internal/db`: --- FAIL: TestPool (0.01s), pool_test.go:31: pq: connection refused. Commit 4be19c7.",
 		"", "", "Open: measure the pool",
 	})
-	if want := (Receipt{Found: 10, All: 10, Score: 1}); good != want {
-		t.Errorf("good: %+v, want %+v", good, want)
+	rules := func(tiers int) []chronicle.Rule {
+		return []chronicle.Rule{{Words: "Connections must never outlive a request!", Message: 1, Tiers: tiers}}
+	}
+	if d := cmp.Diff(Receipt{Found: 10, All: 10, Score: 1, Rules: rules(3)}, good); d != "" {
+		t.Error("good:", d)
 	}
 	bad := Measure(session(), "Work", [4]string{"The agent worked on pool.go and ran into trouble.", "", "", ""})
 	// The ten anchors have the weights 8+5+5+4+4+4+2+2+1+1 = 36. The summary contains only one of them: the path
 	// internal/db/pool.go with the weight 5, which is recognised by its file name.
-	want := Receipt{Found: 1, All: 10, Score: 5.0 / 36, Missing: "Connections must never outlive a request! · Measure the pool · a tool said \"--- FAIL: TestPool (0.01s)\" · a tool said \"pool_test.go:31: pq: connection refused\" · 4be19c7 · docs/pool.md · go test ./internal/db · 250 · maxIdleConns"}
-	if bad != want {
-		t.Errorf("bad: %+v\nwant %+v", bad, want)
+	want := Receipt{Found: 1, All: 10, Score: 5.0 / 36, Missing: "Connections must never outlive a request! · Measure the pool · a tool said \"--- FAIL: TestPool (0.01s)\" · a tool said \"pool_test.go:31: pq: connection refused\" · 4be19c7 · docs/pool.md · go test ./internal/db · 250 · maxIdleConns", Rules: rules(0)}
+	if d := cmp.Diff(want, bad); d != "" {
+		t.Error("bad:", d)
 	}
-	if none := Measure(nil, "t", [4]string{}); none != (Receipt{Score: 1}) {
-		t.Errorf("without messages: %+v", none)
+	if d := cmp.Diff(Receipt{Score: 1}, Measure(nil, "t", [4]string{})); d != "" {
+		t.Error("without messages:", d)
 	}
 }
 
@@ -247,8 +274,8 @@ func TestReceiptIsAFunction(t *testing.T) {
 		messages := randomMessages(t)
 		tiers := [4]string{rapid.StringN(0, 200, -1).Draw(t, "p1"), "", "", ""}
 		r := Measure(messages, "t", tiers)
-		if again := Measure(messages, "t", tiers); again != r {
-			t.Fatalf("%+v and %+v", r, again)
+		if d := cmp.Diff(r, Measure(messages, "t", tiers)); d != "" {
+			t.Fatal(d)
 		}
 		if r.Score < 0 || r.Score > 1 || r.Found > r.All || len(r.Missing) > maxMissing || (r.Missing == "") != (r.Found == r.All) {
 			t.Fatalf("%+v", r)
@@ -338,7 +365,7 @@ func FuzzMeasure(f *testing.F) {
 			t.Fatalf("%+v", c)
 		}
 		r := Measure(messages, c.Title, c.Tiers)
-		if again := Measure(messages, c.Title, c.Tiers); r != again || r.Score < 0 || r.Score > 1 || len(r.Missing) > maxMissing || !utf8.ValidString(r.Missing) {
+		if again := Measure(messages, c.Title, c.Tiers); !cmp.Equal(r, again) || r.Score < 0 || r.Score > 1 || len(r.Missing) > maxMissing || !utf8.ValidString(r.Missing) {
 			t.Fatalf("%+v, %+v", r, again)
 		}
 	})

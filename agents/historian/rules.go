@@ -52,19 +52,45 @@ func isRule(sentence string) bool {
 }
 
 var ruleWords = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)(?:^|[^\pL])(?:` + strings.Join([]string{
+	return regexp.MustCompile(`(?i)(?:^|[^\pL])(?:` + lastingWords + `|` + strings.Join([]string{
 		// English
-		`must(?:n't)?`, `never`, `always`, `do not`, `don['’]?t`, `shall`, `should(?:n't)?`, `only`, `required?`, `mandatory`,
-		`forbidden`, `not allowed`, `no longer`, `make sure`, `ensure`, `from now on`, `keep`, `prefer`, `instead of`, `rather than`,
-		`remember`, `avoid`, `stick to`, `at most`, `at least`, `without exception`, `we (?:use|want|need|agreed|decided)`, `i (?:want|need|insist)`, `stop \pL+ing`,
+		`must(?:n't)?`, `do not`, `don['’]?t`, `shall`, `should(?:n't)?`, `only`, `required?`, `mandatory`,
+		`forbidden`, `not allowed`, `no longer`, `make sure`, `ensure`, `keep`, `prefer`, `instead of`, `rather than`,
+		`remember`, `avoid`, `stick to`, `at most`, `at least`, `we (?:use|want|need|agreed|decided)`, `i (?:want|need|insist)`, `stop \pL+ing`,
 		// German
-		`muss`, `müssen`, `nie(?:mals)?`, `immer`, `darf`, `dürfen`, `soll(?:en|te|ten)?`, `nur`, `kein(?:e|en|er|em)?`, `ab jetzt`, `stattdessen`, `bitte nicht`,
+		`muss`, `müssen`, `darf`, `dürfen`, `soll(?:en|te|ten)?`, `nur`, `kein(?:e|en|er|em)?`, `stattdessen`, `bitte nicht`,
 		// French
-		`jamais`, `toujours`, `doi(?:t|vent|s)`, `il faut`, `interdit`,
+		`doi(?:t|vent|s)`, `il faut`, `interdit`,
 		// Spanish and Portuguese
-		`nunca`, `jamás`, `siempre`, `sempre`, `debe(?:n|s)?`, `hay que`, `deve(?:m)?`,
-	}, "|") + `)(?:[^\pL]|$)|必须|不要|总是|从不|絶対|必ず|しないで`)
+		`debe(?:n|s)?`, `hay que`, `deve(?:m)?`,
+	}, "|") + `)(?:[^\pL]|$)|必须|不要|必ず|しないで|` + lastingSigns)
 })
+
+// The words of rules that hold for more than the current task.
+const (
+	lastingWords = `never|always|from now on|without exception|under no circumstances|at all times` + // English
+		`|nie(?:mals)?|immer|ab jetzt|ab sofort|künftig` + // German
+		`|jamais|toujours|désormais|dorénavant` + // French
+		`|nunca|jamás|siempre|sempre|de ahora en adelante|a partir de agora` // Spanish and Portuguese
+	lastingSigns = `总是|从不|绝不|今后|絶対|常に|今後`
+)
+
+// isLasting reports whether a rule holds for more than the current task, for example "Always answer in French". A
+// report such as "the build always fails" has the same words, but is no rule.
+func isLasting(rule string) bool {
+	return lasting().MatchString(rule) && !report().MatchString(rule)
+}
+
+var (
+	lasting = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)(?:^|[^\pL])(?:` + lastingWords + `)(?:[^\pL]|$)|` + lastingSigns)
+	})
+	// report matches "always fails", "never worked", "is always red" and "it never did". A verb such as "pass" or
+	// "process" may follow "always" in a rule.
+	report = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)\b(?:always|never) (?:\pL+[^s\P{L}]s|\pL{3,}ed|was|were|been|got|had|did)\b|\b(?:is|are|was|were|has|have|had|it|this) (?:always|never)\b`)
+	})
+)
 
 // isDecision reports whether a sentence states a decision, for example "We keep port 4001". A question ("Do we keep
 // …?"), a condition ("If we keep …") and an open point are not decisions.

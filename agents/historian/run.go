@@ -441,7 +441,8 @@ func (r *run) finish(res Result) Result {
 	for i := range res.Compartments {
 		c := &res.Compartments[i]
 		receipt := Measure(within(r.job.Raw(), c.Range()), c.Title, c.Tiers)
-		c.Missing, c.Fidelity, c.MadeBy, c.Model = receipt.Missing, receipt.Score, res.MadeBy, res.Model
+		c.Missing, c.Rules, c.Fidelity = receipt.Missing, receipt.Rules, receipt.Score
+		c.MadeBy, c.Model = res.MadeBy, res.Model
 	}
 	res.Next = res.Compartments[len(res.Compartments)-1].End + 1
 	res.Attempts = r.attempts

@@ -26,12 +26,22 @@ type Compartment struct {
 	// Fidelity is the share of the anchors that a tier contains, from 0 to 1.
 	Missing  string  `json:"missing,omitzero"`
 	Fidelity float64 `json:"fidelity"`
-	MadeBy   MadeBy  `json:"madeBy"`
-	Model    string  `json:"model,omitzero"`
+	// Rules are the lasting rules that the user has typed in the messages, for example "Always answer in French".
+	Rules  []Rule `json:"rules,omitzero"`
+	MadeBy MadeBy `json:"madeBy"`
+	Model  string `json:"model,omitzero"`
 	// RawTokens is the size of the messages.
 	RawTokens int `json:"rawTokens"`
 	// CreatedAt is in Unix ms. The store sets it.
 	CreatedAt int64 `json:"createdAt"`
+}
+
+// A Rule is a sentence of the user that should hold for the rest of the session.
+type Rule struct {
+	Words   string `json:"words"`
+	Message int    `json:"message"` // ordinal
+	// Tiers counts the tiers that contain the rule, from the first tier on. If it is 2, tier 3 has lost the rule.
+	Tiers int `json:"tiers"`
 }
 
 // MadeBy says how a compartment was made. The constants are listed from the best way to the weakest.

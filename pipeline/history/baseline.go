@@ -75,10 +75,12 @@ func Baseline(in BaselineInput) BaselineText {
 	memories := selectMemories(ofProject, in.FoldedAt, in.MemoryBudget, in.CountText)
 	aboutUser := selectMemories(ofUser, in.FoldedAt, userBudget, in.CountText)
 	record, tiers := in.record()
+	rules := userRules(in.Compartments, tiers, in.HistoryBudget, in.CountText)
 	keyFiles, shown := keyFileBlock(in.KeyFiles, in.KeyFileBudget, in.CountText)
 	sections := [...]string{
 		docsBlock(in.Docs, in.DocsBudget, in.CountText),
 		record,
+		rules,
 		memoryBlock("project-memory", memoryNotice, memories),
 		memoryBlock("user-memory", userNotice, aboutUser),
 		keyFiles,
@@ -87,7 +89,7 @@ func Baseline(in BaselineInput) BaselineText {
 	}
 
 	out := BaselineText{Sections: BaselineSections{
-		Docs: in.CountText(sections[0]), History: in.CountText(sections[1]), Memory: in.CountText(sections[2]) + in.CountText(sections[3]),
+		Docs: in.CountText(sections[0]), History: in.CountText(record) + in.CountText(rules), Memory: in.CountText(sections[3]) + in.CountText(sections[4]),
 		KeyFiles: in.CountText(keyFiles),
 	}, KeyFiles: shown}
 	for _, tier := range tiers {

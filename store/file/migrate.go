@@ -21,7 +21,7 @@ type Migration struct {
 
 // firstVersion is the schema version of the first release. Builds before this release have left databases of lower
 // versions, and no migration updates them.
-const firstVersion = 37
+const firstVersion = 38
 
 // Released returns the steps from an empty database to the schema of this build. A release that changes the schema
 // appends a step. It must not change a text of an earlier release, because a host recognises a database by these

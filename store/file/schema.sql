@@ -357,6 +357,7 @@ CREATE TABLE compartments (
 	importance    INTEGER NOT NULL DEFAULT 50 CHECK (importance BETWEEN 1 AND 100),
 	episode       TEXT    NOT NULL DEFAULT '',
 	missing       TEXT    NOT NULL DEFAULT '', -- anchors of the raw range that no tier holds
+	rules         TEXT    NOT NULL DEFAULT '[]', -- the user's lasting rules in the raw range, JSON
 	fidelity      REAL    NOT NULL DEFAULT 0 CHECK (fidelity BETWEEN 0 AND 1),
 	made_by       TEXT    NOT NULL CHECK (made_by IN ('model', 'repaired', 'fallback', 'extractive', 'harness')),
 	model         TEXT    NOT NULL DEFAULT '',
@@ -385,6 +386,7 @@ CREATE TABLE recomp_compartments (
 	importance    INTEGER NOT NULL DEFAULT 50 CHECK (importance BETWEEN 1 AND 100),
 	episode       TEXT    NOT NULL DEFAULT '',
 	missing       TEXT    NOT NULL DEFAULT '',
+	rules         TEXT    NOT NULL DEFAULT '[]',
 	fidelity      REAL    NOT NULL DEFAULT 0 CHECK (fidelity BETWEEN 0 AND 1),
 	made_by       TEXT    NOT NULL CHECK (made_by IN ('model', 'repaired', 'fallback', 'extractive', 'harness')),
 	model         TEXT    NOT NULL DEFAULT '',
@@ -411,6 +413,7 @@ CREATE TABLE withdrawn_compartments (
 	importance    INTEGER NOT NULL DEFAULT 50 CHECK (importance BETWEEN 1 AND 100),
 	episode       TEXT    NOT NULL DEFAULT '',
 	missing       TEXT    NOT NULL DEFAULT '',
+	rules         TEXT    NOT NULL DEFAULT '[]',
 	fidelity      REAL    NOT NULL DEFAULT 0 CHECK (fidelity BETWEEN 0 AND 1),
 	made_by       TEXT    NOT NULL CHECK (made_by IN ('model', 'repaired', 'fallback', 'extractive', 'harness')),
 	model         TEXT    NOT NULL DEFAULT '',
