@@ -466,6 +466,34 @@ func TestUsageOfAnUnmodifiedRequestIsNotUsed(t *testing.T) {
 	}
 }
 
+// Fixed bug: a bust came too late for its request, so the harness sent the request with the edits before the bust. The
+// host took the usage of this request for the size of the shortened wire, and made a second bust. It estimated 24,464
+// tokens when it sent 7,708 (-seed 4050460 in Pi).
+func TestUsageOfARequestWithoutTheLastBustIsNotUsed(t *testing.T) {
+	for _, perToken := range []float64{0.8, 1, 1.3} {
+		p := newProvider(t, 1000, perToken)
+		p.w.readings.LowMark = 30
+		reported := 0
+		for busts := 0; busts < 4; { // then the raw array is much larger than the request
+			reported = p.prompt() + int(perToken*400)
+			p.turn(1, 400)
+			if p.w.result.Bust {
+				busts++
+			}
+		}
+		for i := range 2 { // the answer to the second request is late, too
+			p.w.add(message(fmt.Sprint("a", -i), "assistant", p.w.now, obj{"tokens": obj{"input": reported}}, textPart(fmt.Sprint("pa", -i), "done")),
+				message(fmt.Sprint("u", -i), "user", p.w.now, nil, textPart(fmt.Sprint("pu", -i), "go on")))
+			p.w.sent = ""
+			p.w.pass()
+			p.wantSize(t, p.prompt())
+			if p.w.decision.Verdict != schema.Steady {
+				t.Errorf("request %d: the pass is %s (%s), want a steady pass", i, p.w.decision.Verdict, p.w.decision.Cause)
+			}
+		}
+	}
+}
+
 // Whatever happens in a session, the estimate must not be far from the provider's count: at most a factor of 1.5, or
 // 600 tokens.
 func TestEstimatedSizeIsNearTheRealOne(t *testing.T) {

@@ -67,10 +67,7 @@ func (s *Session) size(c Counting) (Size, Gauge) {
 	}
 	g := s.gauge(measured, own)
 	size := Size{Measurement: g.measurement(), Measured: g.Tokens}
-	prompt := g.Tokens
-	if relief := s.Meta.Episode.Relief; relief.Of == size.Measurement {
-		prompt -= relief.Tokens
-	}
+	prompt := g.Tokens - s.freedSince(g)
 	if !s.isEstimated(g) { // an estimate is already in the tokens of the current model
 		prompt = c.translate(prompt)
 	}
@@ -108,7 +105,7 @@ func (s *memo) gauge(i, own int) Gauge {
 	case (stands && at <= i || !stands && s.compactedAt() > 0) && !s.isOlderThanLastPass(i):
 		// The usage answers a later request.
 		g.Base = min(g.Base, reported)
-		if expected := last.estimate(own); s.sentToken == "" && isOfRaw(reported, expected, last.estimate(s.raw(i))) {
+		if expected := last.estimate(own); s.sentToken == "" && (isOfOther(reported, expected, last.estimate(s.raw(i))) || isOfOther(reported, expected, expected+s.shortened(last))) {
 			g.Tokens = expected
 		}
 	default: // the answer with the last usage is gone, or this answer is older than the last pass; its prompt may have had other edits
@@ -124,9 +121,28 @@ func (s *memo) isOlderThanLastPass(i int) bool {
 	return completed > 0 && completed < s.Meta.At
 }
 
-// isOfRaw reports whether a usage probably measured the raw array. The harness sends the raw array without any patches
-// when it cannot reach the host.
-func isOfRaw(reported, wire, raw int) bool { return raw*3 > wire*4 && 2*reported > wire+raw }
+// isOfOther reports whether a usage probably measured a larger prompt than the wire. `other` is the size of that prompt.
+// When the harness cannot reach the host, it sends the raw array without any patches. When a bust comes too late for its
+// request, the harness sends the request with the patches from before the bust.
+func isOfOther(reported, wire, other int) bool { return other*3 > wire*4 && 2*reported > wire+other }
+
+// freedSince returns the tokens that busts have freed since the usage of g.
+func (s *memo) freedSince(g Gauge) int {
+	if relief := s.Meta.Episode.Relief; relief.Of == g.measurement() {
+		return relief.Tokens
+	}
+	return 0
+}
+
+// shortened returns by how many tokens the wire is shorter than the prompt whose size the usage of g reports. The
+// result is 0 if the answer with this usage is gone. It does not include messages after this answer.
+func (s *memo) shortened(g Gauge) int {
+	i, ok := s.index[messageOf(g.Of)]
+	if !ok {
+		return 0
+	}
+	return s.entries[i].header.usage.Prompt() - g.Tokens + s.freedSince(g)
+}
 
 // RefusedAnother reports whether the prompt that the provider refused was not the current wire. If the harness cannot
 // reach the host, it sends the raw array, perhaps with older patches. That prompt is larger than the wire, and at most
