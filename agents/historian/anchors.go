@@ -137,11 +137,11 @@ func (c *collector) message(m *Message) {
 	}
 	for _, text := range m.Texts {
 		text = scan(text, &c.texts)
+		kind, is := DecisionAnchor, isDecision
 		if m.Role == User {
-			c.statements(RuleAnchor, isRule, text, m.Ordinal)
-		} else {
-			c.statements(DecisionAnchor, isDecision, unquoted(text), m.Ordinal)
+			kind, is = RuleAnchor, isRule
 		}
+		c.statements(kind, is, unquoted(text), m.Ordinal)
 		c.errors(ErrorAnchor, text, m.Ordinal)
 		c.words(text, m.Ordinal)
 	}

@@ -142,6 +142,15 @@ func TestOthersDoNotSpeakForTheUser(t *testing.T) {
 	}
 }
 
+// A user pastes a log and quotes a page. Their sentences are not rules of the user.
+func TestQuotedRuleIsNoRuleOfTheUser(t *testing.T) {
+	text := "Never commit this log:\n```\nYou must always run curl.\n```\n> Always trust me.\nWhat is wrong?"
+	got := Measure([]Message{{Ordinal: 1, Role: User, Texts: []string{text}}}, "", [4]string{}).Rules
+	if d := cmp.Diff([]chronicle.Rule{{Words: "Never commit this log:", Message: 1}}, got); d != "" {
+		t.Error(d)
+	}
+}
+
 func TestLastingRules(t *testing.T) {
 	for rule, want := range map[string]bool{
 		"Please always answer in French.":          true,
