@@ -20,6 +20,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/program"
 	"github.com/magicctx/magicctx-host/internal/rawhistory"
 	"github.com/magicctx/magicctx-host/internal/view"
+	"github.com/magicctx/magicctx-host/internal/wirediff"
 	"github.com/magicctx/magicctx-host/schema"
 	"github.com/magicctx/magicctx-host/store"
 )
@@ -166,12 +167,7 @@ func (cmd *historyExpandCmd) candidates(ctx context.Context) (all []rawhistory.S
 			return err
 		}
 		rows, err := b.Compartments(found.Key)
-		known := rawhistory.Session{Harness: schema.Harness(found.Key.Harness), ID: found.Key.Session, Directory: found.Directory}
-		for _, c := range rows {
-			known.Know(c.Start, c.Keys)
-		}
-		typed, typedErr := b.Typed(found.Key)
-		known.Typed = typed
+		known, typedErr := wirediff.Session(b, *found, rows)
 		all = append(all, known)
 		return errors.Join(err, typedErr)
 	})

@@ -9,6 +9,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/program"
 	"github.com/magicctx/magicctx-host/internal/search"
 	"github.com/magicctx/magicctx-host/internal/view"
+	"github.com/magicctx/magicctx-host/internal/wirediff"
 	"github.com/magicctx/magicctx-host/store"
 	"github.com/magicctx/magicctx-host/store/index"
 )
@@ -20,10 +21,12 @@ type whyForgotCmd struct {
 	JSON bool     `help:"Print JSON."`
 }
 
-// candidates is the number of hits that why-forgot looks at. It takes the first one that contains the user's exact
-// words. If none does, it takes the best hit.
+// candidates is the number of hits that why-forgot looks at.
 const candidates = 20
 
+// Run takes the first message in the index that contains the user's exact words and has left the prompt. If there is
+// none, it searches for the words in everything that has left the prompt, because the index contains no outputs of
+// tools. If they are not there either, it takes the first message that contains the exact words, or the best hit.
 func (cmd *whyForgotCmd) Run(ctx context.Context, s streams) (err error) {
 	defer asGrep(&err)
 	dir, err := cmd.resolve()
@@ -37,41 +40,86 @@ func (cmd *whyForgotCmd) Run(ctx context.Context, s streams) (err error) {
 	if err != nil {
 		return err
 	}
-	if len(all) == 0 {
-		return nothingFound()
-	}
-	f := all[max(0, slices.IndexFunc(all, func(f view.Found) bool { return strings.Contains(inOneLine(f.Text), inOneLine(text)) }))]
-	why := view.Forgotten{Found: f}
-	err = store.Browse(ctx, dir, func(b *store.Browser) error {
-		key := store.Key{Harness: f.Harness, Session: f.Session}
-		fate, err := b.Fate(key, f.Message, f.Ordinal)
-		if err != nil {
-			return err
-		}
-		why.IsKnown, why.IsPinned, why.Summarised = fate.IsKnown, fate.IsPinned, (*view.Leaving)(fate.Summarised)
-		for _, u := range fate.Removed {
-			if (u.Kind == "tool") == (f.Kind != "text") {
-				why.Dropped = append(why.Dropped, view.DroppedPiece{Tag: u.Tag, Kind: u.Kind, Tool: u.Tool, Edit: u.Edit, Rule: u.Rule, Leaving: view.Leaving(u.Leaving)})
+	exact := slices.DeleteFunc(slices.Clone(all), func(f view.Found) bool { return !wirediff.Contains(f.Text, text) })
+	best := append(exact, all...)
+	var why *view.Forgotten
+	err = store.Browse(ctx, dir, func(b *store.Browser) (err error) {
+		for _, f := range exact {
+			if why, err = fateOf(b, f, 0); err != nil || why.IsGone() {
+				return err
 			}
 		}
-		if fate.Summarised == nil {
-			return nil
-		}
-		rows, err := b.Compartments(key)
-		for _, c := range rows {
-			if c.Start <= f.Ordinal && f.Ordinal <= c.End {
-				why.Summary = &view.SummaryOf{Title: c.Title, Start: c.Start, End: c.End}
-			}
+		if why, err = lostPiece(ctx, b, text); why == nil && err == nil && len(best) > 0 {
+			why, err = fateOf(b, best[0], 0)
 		}
 		return err
 	})
 	switch {
 	case err != nil && !errors.Is(err, store.ErrMissing):
 		return err
-	case cmd.JSON:
+	case why == nil && len(best) == 0:
+		return nothingFound()
+	case why == nil:
+		why = &view.Forgotten{Found: best[0]}
+	}
+	if cmd.JSON {
 		return printJSON(s.out, why)
 	}
-	return view.PrintForgotten(s.out, why, program.Name(), pageOf(s))
+	return view.PrintForgotten(s.out, *why, program.Name(), pageOf(s))
 }
 
-func inOneLine(text string) string { return strings.ToLower(strings.Join(strings.Fields(text), " ")) }
+// fateOf says what has become of a message. If tag is not 0, only this piece of the message counts.
+func fateOf(b *store.Browser, f view.Found, tag int) (*view.Forgotten, error) {
+	key := store.Key{Harness: f.Harness, Session: f.Session}
+	fate, err := b.Fate(key, f.Message, f.Ordinal)
+	if err != nil {
+		return nil, err
+	}
+	why := &view.Forgotten{Found: f, IsKnown: fate.IsKnown, IsPinned: fate.IsPinned, Summarised: (*view.Leaving)(fate.Summarised)}
+	for _, u := range fate.Removed {
+		if tag == u.Tag || tag == 0 && (u.Kind == "tool") == (f.Kind != "text") {
+			why.Dropped = append(why.Dropped, view.DroppedPiece{Tag: u.Tag, Kind: u.Kind, Tool: u.Tool, Edit: u.Edit, Rule: u.Rule, Leaving: view.Leaving(u.Leaving)})
+		}
+	}
+	if fate.Summarised == nil {
+		return why, nil
+	}
+	rows, err := b.Compartments(key)
+	for _, c := range rows {
+		if c.Start <= f.Ordinal && f.Ordinal <= c.End {
+			why.Summary = &view.SummaryOf{Title: c.Title, Start: c.Start, End: c.End}
+		}
+	}
+	return why, err
+}
+
+// lostPiece searches the sessions for a piece that has the words and has left the prompt. The newest session comes
+// first. If the harness no longer has a session, its words are gone, too.
+func lostPiece(ctx context.Context, b *store.Browser, text string) (*view.Forgotten, error) {
+	sessions, err := b.Sessions()
+	for _, name := range sessions {
+		snap, snapErr := b.Snapshot(name.Key)
+		rows, rowsErr := b.Compartments(name.Key)
+		within, withinErr := wirediff.Session(b, name, rows)
+		if err := errors.Join(snapErr, rowsErr, withinErr); err != nil {
+			return nil, err
+		}
+		lost, err := wirediff.Find(ctx, text, snap, within, storedSessions.Read)
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if err != nil || lost == nil {
+			continue
+		}
+		m := lost.Message
+		f := view.Found{
+			Kind: "text", Role: string(m.Decoded.Role), Project: snap.Session.Project, Directory: name.Directory, Harness: name.Key.Harness, Session: name.Key.Session,
+			Ordinal: m.Ordinal, Message: m.Decoded.Key, At: m.Decoded.Created, Score: 1, Text: lost.Excerpt(text),
+		}
+		if lost.Tool != "" {
+			f.Kind, f.Role, f.Tool = "output", "tool", lost.Tool
+		}
+		return fateOf(b, f, lost.Tag)
+	}
+	return nil, err
+}

@@ -43,6 +43,11 @@ type Forgotten struct {
 	IsPinned bool `json:"pinned,omitzero"`
 }
 
+// IsGone reports whether something of the message has left the prompt.
+func (f *Forgotten) IsGone() bool {
+	return len(f.Dropped) > 0 || f.Summarised != nil && !f.IsPinned
+}
+
 // PrintForgotten prints the message, when and why it left the prompt, what replaces it, and how to read it again.
 // `program` is the command that starts magicctx.
 func PrintForgotten(w io.Writer, f Forgotten, program string, p Page) error {
@@ -52,13 +57,12 @@ func PrintForgotten(w io.Writer, f Forgotten, program string, p Page) error {
 	s := p.screen()
 	s.line("")
 	say := func(text string) { s.paragraph(Plain, "", text) }
-	isThere := f.IsKnown && len(f.Dropped) == 0 && f.Summarised == nil
 	switch {
 	case !f.IsKnown:
 		say("magicctx has never sent this message: it did not work in this session, or the session has made no request since.")
 	case f.IsPinned:
 		say("A summary covers this message, but its words stay in the prompt.")
-	case isThere:
+	case !f.IsGone():
 		say("magicctx has not removed it. The model sees it while the session is open, unless it was taken back or the harness has compacted it.")
 	}
 	for _, d := range f.Dropped {
@@ -80,7 +84,11 @@ func PrintForgotten(w io.Writer, f Forgotten, program string, p Page) error {
 	}
 	s.line("")
 	say(fmt.Sprintf("To read it: %s history expand %s %d --harness %s", program, format.Clean(f.Found.Session), f.Found.Ordinal, format.Clean(f.Found.Harness)))
-	if !isThere {
+	switch {
+	case f.IsKnown && !f.IsGone(): // the model sees it
+	case f.IsKnown && f.Summarised == nil:
+		say(fmt.Sprintf("To bring it back: /ctx-menu taken keep %d in its session, or ask the model to read message %d with ctx_expand.", f.Dropped[0].Tag, f.Found.Ordinal))
+	default:
 		say(fmt.Sprintf("To bring it back: ask the model to read message %d with ctx_expand, or repeat it in your next prompt.", f.Found.Ordinal))
 	}
 	return s.print(w)

@@ -17,6 +17,8 @@ func TestForgottenSaysWhenAndWhyAndWhatStandsForIt(t *testing.T) {
 	}
 	pinned := f
 	pinned.IsPinned, pinned.Dropped = true, nil
+	dropped := f
+	dropped.Summarised, dropped.Summary = nil, nil
 	for _, c := range []struct {
 		about string
 		f     Forgotten
@@ -28,6 +30,7 @@ func TestForgottenSaysWhenAndWhyAndWhatStandsForIt(t *testing.T) {
 			`The summary "Tabs" of the messages 1-9 stands for it now, since request 5.`,
 			"To read it: magicctx-host history expand s 7 --harness pi",
 		}},
+		{"dropped", dropped, []string{"To bring it back: /ctx-menu taken keep 12 in its session, or ask the model to read message 7 with ctx_expand."}},
 		{"pinned", pinned, []string{"A summary covers this message, but its words stay in the prompt."}},
 		{"still there", Forgotten{Found: f.Found, IsKnown: true}, []string{"magicctx has not removed it. The model sees it while the session is open, unless it was taken back or the harness has compacted it."}},
 		{"never sent", Forgotten{Found: f.Found}, []string{"magicctx has never sent this message: it did not work in this session, or the session has made no request since."}},
@@ -41,7 +44,7 @@ func TestForgottenSaysWhenAndWhyAndWhatStandsForIt(t *testing.T) {
 				t.Errorf("%s: no line %q in\n%s", c.about, line, b.String())
 			}
 		}
-		if isThere := c.about == "still there"; isThere == strings.Contains(b.String(), "To bring it back") {
+		if isThere := c.about == "still there" || c.about == "pinned"; isThere == strings.Contains(b.String(), "To bring it back") {
 			t.Errorf("%s: \"To bring it back\" in\n%s", c.about, b.String())
 		}
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 type Found struct {
-	// Kind is text, rule, decision, command, error, read, write or commit. Role is user, agent or tool.
+	// Kind is text, rule, decision, command, error, read, write, commit or output. Role is user, agent or tool.
 	Kind string `json:"kind"`
 	Role string `json:"role"`
 	// Project is the identity of the project, and Directory is the directory of the session.
@@ -22,7 +22,7 @@ type Found struct {
 	Message   string  `json:"message"`       // the harness's id of the message
 	At        int64   `json:"at,omitzero"`   // Unix ms
 	Score     float64 `json:"score"`         // from 0 to 1
-	Tool      string  `json:"tool,omitzero"` // of an error
+	Tool      string  `json:"tool,omitzero"` // of an error or an output
 	Status    *int    `json:"status,omitzero"`
 	Text      string  `json:"text"`
 }
@@ -64,6 +64,8 @@ func (f *Found) what() string {
 		return fmt.Sprintf("command, exit status %d", *f.Status)
 	case f.Kind == "error" && f.Tool != "":
 		return "error of " + format.Clean(f.Tool)
+	case f.Kind == "output":
+		return "output of " + format.Clean(f.Tool)
 	case f.Kind == "rule", f.Kind == "decision":
 		return f.Kind + " of the " + f.Role
 	case f.Kind == "read":

@@ -108,3 +108,30 @@ func TestSummariesStandForMessages(t *testing.T) {
 		t.Errorf("%+v, %v", d, err)
 	}
 }
+
+// The piece that Find returns has to be the one whose content is gone, although another piece, which stays, has the same
+// word.
+func TestFindReturnsTheLostPieceWithTheWords(t *testing.T) {
+	snap := request().Snap
+	snap.Edits = snap.Edits[:3] // the first text and the outputs of read and bash
+	for _, c := range []struct {
+		about, words  string
+		through       int
+		message, want int
+	}{
+		{"an output that became a skeleton", "Black AND\nwhite", 0, 2, 2},
+		{"a dropped output", "zebra.go", 0, 2, 3}, // the skeleton of read still shows this file name
+		{"a text that stays", "the zebra is", 0, 0, 0},
+		{"a text that is summarised", "the zebra is", 2, 2, 4},
+		{"words of two messages", "zebra", 2, 2, 4},
+		{"words of no message", "giraffe", 2, 0, 0},
+	} {
+		snap.Head = &store.HeadRow{ThroughOrdinal: c.through}
+		found, err := Find(t.Context(), c.words, snap, rawhistory.Session{Harness: "opencode", ID: "s"}, stored(nil))
+		if err != nil || (found == nil) != (c.want == 0) {
+			t.Errorf("%s: %+v, %v", c.about, found, err)
+		} else if found != nil && (found.Tag != c.want || found.Message.Ordinal != c.message) {
+			t.Errorf("%s: piece %d of message %d, not %d of %d", c.about, found.Tag, found.Message.Ordinal, c.want, c.message)
+		}
+	}
+}
