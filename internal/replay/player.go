@@ -239,6 +239,9 @@ func (p *player) transform(ctx context.Context, s step) error {
 	if (params.Sent != "" || !p.trace.tellsSent) && !isBefore {
 		params.Sent = ses.sent
 	}
+	if s.recorded().Cause == string(pipeline.CauseFlush) {
+		p.flush(ctx, params)
+	}
 	started := time.Now()
 	var w schema.WireMutation
 	if err := p.client.CallWithAttachment(ctx, schema.MethodTransform, params, messages, &w); err != nil {
@@ -252,7 +255,7 @@ func (p *player) transform(ctx context.Context, s step) error {
 		p.answered(w)
 	}
 	ses.sent = w.Wire
-	ses.isRecorded = ses.isRecorded && s.hasWire(w.Wire)
+	ses.isRecorded = ses.isRecorded && w.Wire == s.recorded().Wire
 	after, err := ses.mirror.apply(w)
 	if err != nil {
 		return err
@@ -269,6 +272,13 @@ func (p *player) transform(ctx context.Context, s step) error {
 		p.settle(ses)
 	}
 	return nil
+}
+
+// flush repeats a /ctx-flush of the user. A sidebar may send commands over a connection of its own, so the trace
+// of the session may contain only the effect of the command. If it also contains the command, flush changes nothing.
+func (p *player) flush(ctx context.Context, params schema.TransformParams) {
+	asked := schema.CommandExecuteParams{Session: params.Session, Directory: params.Directory, Command: "ctx-flush"}
+	_ = p.client.Call(ctx, schema.MethodCommandExecute, asked, nil) // if it fails, the pass has another cause
 }
 
 type transformed struct {

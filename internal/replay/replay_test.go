@@ -234,3 +234,33 @@ func TestRecordedPatchThatDoesNotFitIsAnError(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 }
+
+// The bug: OpenCode's sidebar sends /ctx-flush over a connection of its own, so the session's trace contains only the
+// bust. The replay then made no bust for the user, but a later one for another cause.
+func TestAFlushOfTheSidebarIsRepeated(t *testing.T) {
+	const flushed, passes = 40, 42
+	var trace []byte
+	asked := 0
+	for _, line := range plain(t, "pi-long.jsonl.gz") {
+		if bytes.Contains(line, []byte(`"method":"session/transform"`)) {
+			asked++
+		}
+		if asked > passes {
+			break
+		}
+		if asked == flushed {
+			line = bytes.Replace(line, []byte(`"verdict":"steady"`), []byte(`"verdict":"soft","cause":"flush"`), 1)
+		}
+		trace = append(trace, line...)
+	}
+	if !bytes.Contains(trace, []byte(`"cause":"flush"`)) {
+		t.Fatalf("request %d of the trace is not steady", flushed)
+	}
+	report, err := Run(t.Context(), bytes.NewReader(trace), Options{})
+	must(t, err)
+	for _, pass := range report.Passes {
+		if isFlush := pass.Cause == "flush"; isFlush != (pass.Pass == flushed) || isFlush != pass.Bust {
+			t.Errorf("request %d: %s %s", pass.Pass, pass.Verdict, pass.Cause)
+		}
+	}
+}

@@ -118,12 +118,8 @@ func (p *player) checkState(s step, params schema.TransformParams, ses *session,
 	if !p.isConfigGiven {
 		p.lacks("the configuration")
 	}
-	var recorded schema.WireMutation
-	if s.answer == nil || json.Unmarshal(s.answer, &recorded) != nil {
-		return
-	}
 	const first = "first-pass"
-	if cause == first && recorded.Cause != first {
+	if recorded := s.recorded(); cause == first && recorded.Verdict != "" && recorded.Cause != first {
 		p.lacks("the earlier state of session %s", params.Session)
 	}
 }

@@ -38,9 +38,12 @@ type step struct {
 	isRefused bool
 }
 
-func (s *step) hasWire(wire string) bool {
-	var recorded schema.WireMutation
-	return len(s.answer) > 0 && json.Unmarshal(s.answer, &recorded) == nil && recorded.Wire == wire
+// recorded returns the recorded answer to a transform, or a zero value.
+func (s *step) recorded() (w schema.WireMutation) {
+	if len(s.answer) == 0 || json.Unmarshal(s.answer, &w) != nil {
+		return schema.WireMutation{}
+	}
+	return w
 }
 
 type trace struct {
