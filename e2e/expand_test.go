@@ -124,7 +124,7 @@ func (w *world) checkHistory(when, session string) {
 		{[]string{"list"}, " 3 "},
 		{[]string{"show", session}, "turn 1"},
 		{[]string{"show", session, "2"}, "The user asked, the file was read."},
-		{[]string{"expand", session, "1-3"}, "[1] U: " + promptOf(1) + "\n\n[2] call read "},
+		{[]string{"expand", session, "1-3"}, "[1] user: " + promptOf(1) + "\n\n[2] call read "},
 		{[]string{"expand", session, "3", "--json"}, `"ordinal":3,"raw":{`},
 	} {
 		cmd := exec.CommandContext(w.ctx, w.user.Product.Host, append([]string{"history"}, c.args...)...)

@@ -204,7 +204,7 @@ func (p *expandPrinter) print(m rawhistory.Message) bool {
 			Raw     json.Value `json:"raw,omitzero"`
 		}{m.Ordinal, m.Raw})
 	} else {
-		p.err = view.PrintMessage(p.out, rawhistory.Parts(m, rawhistory.TextOptions{Outline: p.cmd.Outline, Thinking: p.cmd.Thinking}), p.page)
+		p.err = view.PrintMessage(p.out, rawhistory.Parts(m, rawhistory.TextOptions{Outline: p.cmd.Outline, Thinking: p.cmd.Thinking, ForPeople: true}), p.page)
 	}
 	p.printed++
 	return p.err == nil

@@ -188,7 +188,7 @@ func TestHistoryOfBothHarnesses(t *testing.T) {
 	})
 
 	t.Run("expand", func(t *testing.T) {
-		const whole = "[1] U: Why?\n    [9] U: not a message\n\n[2] A: Because.\n\n"
+		const whole = "[1] user: Why?\n    [9] U: not a message\n\n[2] agent: Because.\n\n"
 		if out := r.prints("expand", "9same", "1-2"); out != whole+"The session has the messages 1 to 4, in "+r.opencode.Path+"\n" {
 			t.Errorf("%s", out)
 		}
@@ -197,13 +197,13 @@ func TestHistoryOfBothHarnesses(t *testing.T) {
 		if !strings.HasPrefix(onPage.String(), whole) {
 			t.Errorf("the dashboard shows %s", &onPage)
 		}
-		if out := r.prints("expand", "9same"); !strings.HasPrefix(out, whole) || !strings.Contains(out, "[4] A: I do.") {
+		if out := r.prints("expand", "9same"); !strings.HasPrefix(out, whole) || !strings.Contains(out, "[4] agent: I do.") {
 			t.Errorf("%s", out)
 		}
-		if out := r.prints("expand", "same", "--harness", "pi", "2"); !strings.HasPrefix(out, "[2] A: hi\n\n") {
+		if out := r.prints("expand", "same", "--harness", "pi", "2"); !strings.HasPrefix(out, "[2] agent: hi\n\n") {
 			t.Error(out)
 		}
-		if out := r.prints("expand", "same", "--harness", "pi", "2", "--thinking"); !strings.HasPrefix(out, "[2] thinking: hm\n[2] A: hi\n\n") {
+		if out := r.prints("expand", "same", "--harness", "pi", "2", "--thinking"); !strings.HasPrefix(out, "[2] thinking: hm\n[2] agent: hi\n\n") {
 			t.Error(out)
 		}
 		if out := r.prints("expand", "9same", "3", "--json"); out != `{"ordinal":3,"raw":{"info":{"id":"m3","sessionID":"`+oc.Session+`","role":"user","time":{"created":3}},"parts":[{"id":"p-m3","sessionID":"`+oc.Session+`","messageID":"m3","text":"Go on.","type":"text"}]}}`+"\n" {
@@ -211,7 +211,7 @@ func TestHistoryOfBothHarnesses(t *testing.T) {
 		}
 		r.fails("there is no message 5; messages 1 to 4 can be shown", "expand", "9same", "5")
 		r.opencode.Exec(`DELETE FROM message WHERE id = 'm2'`)
-		if out := r.prints("expand", "9same", "3"); !strings.HasPrefix(out, "[3] U: Go on.\n") {
+		if out := r.prints("expand", "9same", "3"); !strings.HasPrefix(out, "[3] user: Go on.\n") {
 			t.Errorf("the anchors do not count: %s", out)
 		}
 		r.fails("message 2 was deleted; messages 1 to 4 can be shown", "expand", "9same", "2")
@@ -234,7 +234,7 @@ func TestHistoryWithoutSummaries(t *testing.T) {
 		t.Error(out)
 	}
 	r.fails("this session has no summaries yet; "+program.Name()+" history expand", "show", "bare", "1")
-	if out := r.prints("expand", "bare"); !strings.HasPrefix(out, "[1] U: Hello.\n") {
+	if out := r.prints("expand", "bare"); !strings.HasPrefix(out, "[1] user: Hello.\n") {
 		t.Error(out)
 	}
 	if matches, _ := filepath.Glob(filepath.Join(filepath.Dir(r.opencode.Path), "*")); len(matches) > 3 {

@@ -67,8 +67,8 @@ func TestMenu(t *testing.T) {
 		{"search zebra", `1 finding for "zebra"`},
 		{"search xyzzy", "Nothing found."},
 		{"search", "the query has no words"},
-		{"message 1", "hello"},
-		{"message 99", "no message"},
+		{"message 1", "user: hello"},
+		{"message 99", "Nothing is shown: there is no message 99"},
 		{"taken", "Dropped: nothing of "},
 		{"nonsense", `There is no "nonsense"`},
 	} {
@@ -81,6 +81,21 @@ func TestMenu(t *testing.T) {
 	}
 	if got := h.choose("memories").Choices; len(got) != 1 || got[0].Label != "1. Hosts have names." || got[0].Arguments != "memory 1" {
 		t.Errorf("the memories are %+v", got)
+	}
+}
+
+// The bug: a dialog showed a message as ctx_expand shows it to the model: between border lines, with instructions for the
+// model, and with the arguments of the next call instead of the words for what is missing.
+func TestMenuShowsAMessageToAPerson(t *testing.T) {
+	h := newHarness(t)
+	h.user("u1", "first\n"+strings.Repeat("a long line\n", 1000))
+	h.pass()
+	got := h.choose("message 1").Text
+	if !strings.HasPrefix(got, "user: first\n    a long line\n") || strings.Contains(got, "record") {
+		t.Errorf("the message begins with %.200q", got)
+	}
+	if want := " is not shown here. All of it: "; !strings.Contains(got, want) || !strings.HasSuffix(got, " history expand "+testSession+" 1") {
+		t.Errorf("the message ends with %q", got[len(got)-200:])
 	}
 }
 
@@ -104,7 +119,7 @@ func TestMenuShowsTheSummaries(t *testing.T) {
 	if !strings.Contains(page.Text, "Old of 11-20") || page.Choices[0].Arguments != "message 11" {
 		t.Errorf("the summary is %+v", page)
 	}
-	if got := h.choose("message 11").Text; !strings.Contains(got, "Please do 5.") {
+	if got := h.choose("message 11").Text; !strings.HasPrefix(got, "user: Please do 5.") || strings.Contains(got, "===") {
 		t.Errorf("the message is %q", got)
 	}
 	for _, arguments := range []string{"summary", "summary 57", "summary x"} {

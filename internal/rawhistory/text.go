@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/magicctx/magicctx-host/pipeline/render"
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
@@ -13,6 +14,9 @@ type TextOptions struct {
 	Outline bool
 	// Thinking adds the model's thinking, if it is readable.
 	Thinking bool
+	// ForPeople names the authors in words, for example "user" instead of "U". It leaves out the tags that a model
+	// has imitated at the start of a text.
+	ForPeople bool
 }
 
 const outlined = 200
@@ -57,7 +61,7 @@ func Parts(m Message, o TextOptions) (parts []string) {
 			default:
 				for _, s := range p.Said() {
 					if strings.TrimSpace(s.Text) != "" {
-						line("%s: %s", s.Origin.Letter(), o.shorten(s.Text))
+						line("%s: %s", o.author(s.Origin), o.shorten(o.content(s)))
 					}
 				}
 			}
@@ -80,6 +84,30 @@ func Parts(m Message, o TextOptions) (parts []string) {
 		line("(nothing that can be shown as text)")
 	}
 	return parts
+}
+
+func (o TextOptions) author(of transcript.Origin) string {
+	if !o.ForPeople {
+		return of.Letter()
+	}
+	switch of {
+	case transcript.FromUser:
+		return "user"
+	case transcript.FromAgent:
+		return "agent"
+	case transcript.FromTool:
+		return "output"
+	case transcript.FromFile:
+		return "attached file"
+	}
+	return "harness"
+}
+
+func (o TextOptions) content(s transcript.Said) string {
+	if !o.ForPeople || s.Origin != transcript.FromAgent {
+		return s.Text
+	}
+	return render.CutImitations(s.Text, func(int) bool { return true })
 }
 
 // Indentation is at the start of each line of a part except the first.

@@ -75,6 +75,21 @@ func TestTextNamesWhoSaidIt(t *testing.T) {
 		if got := rawhistory.Text(messageOf(c.harness, c.raw), rawhistory.TextOptions{}); got != c.want {
 			t.Errorf("%s: got\n%s\nwant\n%s", c.name, got, c.want)
 		}
+		words := strings.NewReplacer("[7] U:", "[7] user:", "[7] F:", "[7] attached file:", "[7] H:", "[7] harness:", "[7] T:", "[7] output:", "[7] A:", "[7] agent:")
+		if got, want := rawhistory.Text(messageOf(c.harness, c.raw), rawhistory.TextOptions{ForPeople: true}), words.Replace(c.want); got != want {
+			t.Errorf("%s, for people: got\n%s\nwant\n%s", c.name, got, want)
+		}
+	}
+}
+
+// Tags at the start of a text are meant for the model. In a text of the model, they are imitations. In any other text,
+// they are content.
+func TestPeopleSeeNoImitatedTags(t *testing.T) {
+	for role, want := range map[string]string{"assistant": "[7] agent: see §3§ there\n", "user": "[7] user: §2§ see §3§ there\n"} {
+		m := messageOf(schema.HarnessOpenCode, `{"info":{"id":"m","role":"`+role+`"},"parts":[{"type":"text","text":"§2§ see §3§ there"}]}`)
+		if got := rawhistory.Text(m, rawhistory.TextOptions{ForPeople: true}); got != want {
+			t.Errorf("%s: %q", role, got)
+		}
 	}
 }
 

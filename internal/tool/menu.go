@@ -12,9 +12,10 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/client"
 	"github.com/magicctx/magicctx-host/internal/format"
-	"github.com/magicctx/magicctx-host/internal/json"
 	"github.com/magicctx/magicctx-host/internal/program"
+	"github.com/magicctx/magicctx-host/internal/rawhistory"
 	"github.com/magicctx/magicctx-host/internal/search"
+	"github.com/magicctx/magicctx-host/internal/session"
 	"github.com/magicctx/magicctx-host/internal/summary"
 	"github.com/magicctx/magicctx-host/internal/words"
 	"github.com/magicctx/magicctx-host/schema"
@@ -270,20 +271,41 @@ func (t *Tools) messagePage(ctx context.Context, key store.Key, directory, rest 
 	if err != nil || n < 1 {
 		return warn("/%s message needs the number of a message.", menuName), nil
 	}
-	args, err := json.Marshal(map[string]any{"start": n, "session": other})
-	if err != nil {
+	source, _, err := t.sourceFor(ctx, key, directory, other)
+	isRefused := errors.Is(err, session.ErrSubagent) || errors.Is(err, errNoSession)
+	if err != nil && !isRefused {
+		t.Guard.Wrote(err)
 		return schema.CommandExecuteResult{}, err
 	}
-	found, err := t.expand(ctx, key, schema.ToolExecuteParams{Session: key.Session, Directory: directory, Args: args})
-	if err != nil {
+	var parts []string
+	if !isRefused {
+		var extent rawhistory.Extent
+		extent, err = source(ctx, n, n, func(m rawhistory.Message) bool {
+			for _, part := range rawhistory.Parts(m, rawhistory.TextOptions{ForPeople: true}) {
+				parts = append(parts, strings.TrimPrefix(part, fmt.Sprintf("[%d] ", n)))
+			}
+			return true
+		})
+		if err == nil && len(parts) == 0 {
+			err = extent.Missing(n, n)
+		}
+	}
+	if ctx.Err() != nil {
 		return schema.CommandExecuteResult{}, err
+	}
+	text := strings.Join(parts, "\n")
+	if err != nil {
+		text = "Nothing is shown: " + err.Error()
+	}
+	if rest := len(text) - maxPage; rest > 0 {
+		text = fmt.Sprintf("%s\nThe rest (%s) is not shown here. All of it: %s history expand %s %d", format.Shorten(text, maxPage), format.Bytes(int64(rest)), program.Name(), cmp.Or(other, key.Session), n)
 	}
 	var choices []schema.Choice
 	if n > 1 {
 		choices = append(choices, schema.Choice{Label: "The message before", Command: menuName, Arguments: strings.TrimSpace(fmt.Sprintf("message %d %s", n-1, other))})
 	}
 	choices = append(choices, schema.Choice{Label: "The message after", Command: menuName, Arguments: strings.TrimSpace(fmt.Sprintf("message %d %s", n+1, other))}, again)
-	return pageOf(fmt.Sprintf("Message %d", n), format.CleanLines(format.Shorten(found.Output, maxPage)), choices...), nil
+	return pageOf(fmt.Sprintf("Message %d", n), format.CleanLines(text), choices...), nil
 }
 
 // takenPage lists the pieces that the user keeps, and the pieces that were taken out of the prompt, newest first.
