@@ -116,6 +116,41 @@ func TestMenuOffersNoSummarisedPiece(t *testing.T) {
 	}
 }
 
+// The bug: /ctx-status listed pieces that /ctx-menu cannot bring back, because summaries stand for their messages.
+func TestStatusListsNoSummarisedPiece(t *testing.T) {
+	h, script := scripted(t)
+	script.answer = inParts("Old")
+	h.talk(0, 30, 300, 20_000)
+	h.user("now", "go on")
+	h.pass()
+	h.drop("call_1", "3,58")
+	h.command("ctx-flush")
+	h.pass()
+	const list = "Taken out of the prompt. /ctx-menu taken brings a piece back:\n"
+	status := func() (said, screen string) {
+		st, err := h.host.SessionStatus(t.Context(), h, schema.SessionStatusParams{Harness: schema.HarnessOpenCode, Session: testSession, Columns: 200})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h.command("ctx-status"), strings.Join(st.Screen, "\n")
+	}
+	said, screen := status()
+	if _, drops, _ := strings.Cut(said, list); strings.Count(drops, "\n§") != 1 || strings.Contains(said+screen, "Not listed") || !strings.Contains(screen, "\n§3§") {
+		t.Fatalf("at first: %q\n%s", said, screen)
+	}
+	h.command("ctx-wrapup")
+	h.settle()
+	h.pass()
+	said, screen = status()
+	const rest = "\nNot listed: 1 piece of messages that are summarised. /ctx-menu summaries shows the summaries and the messages."
+	if _, drops, _ := strings.Cut(said, list); !strings.HasPrefix(drops, "§58§") || !strings.HasSuffix(drops, rest) || strings.Count(drops, "§") != 2 {
+		t.Errorf("with summaries: %q", said)
+	}
+	if !strings.HasSuffix(screen, rest) || strings.Contains(screen, "\n§3§") || !strings.Contains(screen, "\n§58§") {
+		t.Errorf("with summaries, the screen is\n%s", screen)
+	}
+}
+
 // Pi's list of choices must not be taller than the terminal.
 func TestPageOfTheMenuHasFewChoices(t *testing.T) {
 	h := newHarness(t)

@@ -2,6 +2,7 @@ package status
 
 import (
 	"context"
+	"slices"
 
 	"github.com/magicctx/magicctx-host/internal/format"
 	"github.com/magicctx/magicctx-host/pipeline/frozen"
@@ -13,9 +14,33 @@ const maxDroppedUnits = 5000
 
 func (sb *Statuses) droppedUnits(ctx context.Context, key store.Key) ([]schema.DroppedUnit, error) {
 	rows, err := sb.Store.Reports.DroppedUnits(ctx, key)
-	if err != nil {
-		return nil, err
+	return sb.describe(key, rows), err
+}
+
+// returnable returns the dropped units that the user can bring back. summarised is the number of dropped units that
+// cannot come back, because summaries replace their messages. head may be nil.
+func (sb *Statuses) returnable(ctx context.Context, key store.Key, head *schema.HeadStatus) (units []schema.DroppedUnit, summarised int, err error) {
+	rows, err := sb.Store.Reports.DroppedUnits(ctx, key)
+	if err != nil || len(rows) == 0 || head == nil || head.Through == 0 {
+		return sb.describe(key, rows), 0, err
 	}
+	compartments, _, err := sb.Store.History.Compartments(ctx, key)
+	if err != nil {
+		return nil, 0, err
+	}
+	covered := make(map[string]bool)
+	for _, c := range compartments {
+		if c.Start <= head.Through {
+			for _, message := range c.Keys {
+				covered[message] = true
+			}
+		}
+	}
+	left := slices.DeleteFunc(slices.Clone(rows), func(r store.DroppedRow) bool { return covered[r.MessageKey] })
+	return sb.describe(key, left), len(rows) - len(left), nil
+}
+
+func (sb *Statuses) describe(key store.Key, rows []store.DroppedRow) []schema.DroppedUnit {
 	rows = rows[:min(len(rows), maxDroppedUnits)]
 	messages := make(map[string]bool)
 	for _, r := range rows {
@@ -33,7 +58,7 @@ func (sb *Statuses) droppedUnits(ctx context.Context, key store.Key) ([]schema.D
 		}
 		all = append(all, u)
 	}
-	return all, nil
+	return all
 }
 
 // Kept lists the units of a session that the user keeps.

@@ -29,7 +29,8 @@ func (sb *Statuses) Describe(ctx context.Context, key store.Key) (schema.Command
 		return result, nil
 	}
 	st := sb.statusOf(ctx, report)
-	if st.DroppedUnits, err = sb.droppedUnits(ctx, key); err != nil {
+	units, summarised, err := sb.returnable(ctx, key, st.Head)
+	if err != nil {
 		return result, err
 	}
 	now := time.UnixMilli(sb.Clock.Now())
@@ -47,7 +48,7 @@ func (sb *Statuses) Describe(ctx context.Context, key store.Key) (schema.Command
 	if err != nil {
 		return result, err
 	}
-	result.Message = strings.Join(slices.Concat(lines, promisesOf(promises), dropsOf(st, now)), "\n")
+	result.Message = strings.Join(slices.Concat(lines, promisesOf(promises), dropsOf(st.Session, units, now), words.Summarised(summarised)), "\n")
 	return result, nil
 }
 
@@ -89,14 +90,14 @@ func pieceOf(u schema.DroppedUnit, now time.Time) string {
 	return text
 }
 
-func dropsOf(s schema.SessionStatus, now time.Time) (lines []string) {
-	if len(s.DroppedUnits) > 0 {
+func dropsOf(session string, units []schema.DroppedUnit, now time.Time) (lines []string) {
+	if len(units) > 0 {
 		lines = []string{"Taken out of the prompt. /ctx-menu taken brings a piece back:"}
 	}
-	for i, u := range s.DroppedUnits {
+	for i, u := range units {
 		if i == shownDrops {
-			more := len(s.DroppedUnits) - shownDrops
-			return append(lines, fmt.Sprintf("… %d more: %s status %s --dropped", more, program.Name(), format.Clean(s.Session)))
+			more := len(units) - shownDrops
+			return append(lines, fmt.Sprintf("… %d more: %s status %s --dropped", more, program.Name(), format.Clean(session)))
 		}
 		lines = append(lines, pieceOf(u, now))
 	}

@@ -120,16 +120,17 @@ func (sb *Statuses) Session(ctx context.Context, p schema.SessionStatusParams) (
 		return schema.SessionStatus{}, client.Invalid("session %q of %s is unknown", p.Session, p.Harness)
 	}
 	st := sb.shown(ctx, report)
-	if p.Dropped || p.Columns > 0 {
-		if st.DroppedUnits, err = sb.droppedUnits(ctx, key); err == nil && p.Dropped {
+	if p.Columns > 0 {
+		units, summarised, err := sb.returnable(ctx, key, st.Head)
+		if err != nil {
+			return st, err
+		}
+		st.Screen = words.Screen(st, units, summarised, p.Columns)
+	}
+	if p.Dropped {
+		if st.DroppedUnits, err = sb.droppedUnits(ctx, key); err == nil {
 			st.KeptUnits, err = sb.Kept(ctx, key)
 		}
-	}
-	if p.Columns > 0 {
-		st.Screen = words.Screen(st, p.Columns)
-	}
-	if !p.Dropped {
-		st.DroppedUnits = nil
 	}
 	return st, err
 }

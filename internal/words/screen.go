@@ -49,8 +49,8 @@ func Widget(p *schema.Panel) []string {
 }
 
 // Screen describes a session in lines for a terminal of this width: its panel, and the newest pieces that were
-// taken out of the prompt.
-func Screen(st schema.SessionStatus, columns int) []string {
+// taken out of the prompt. `returnable` are the pieces that the user can bring back, and summarised counts the others.
+func Screen(st schema.SessionStatus, returnable []schema.DroppedUnit, summarised, columns int) []string {
 	p, columns := st.Panel, min(max(columns, leastColumns), mostColumns)
 	lines := []string{format.Cut(strings.TrimSpace("magicctx  "+format.Clean(st.Title)), columns), format.Cut(p.Size, columns), "", barOf(p, columns)}
 	lines = append(append(lines, flow(legendOf(p, func(part schema.PanelPart) string { return part.Name }), "   ", columns)...), "")
@@ -58,17 +58,25 @@ func Screen(st schema.SessionStatus, columns int) []string {
 		lines = append(lines, labelled(labelOf(f), f.Text, columns)...)
 	}
 	lines = append(append(lines, ""), format.Folded("Taken out of the prompt: "+Dropped(st), columns)...)
-	return append(lines, Pieces(st, columns)...)
-}
-
-func Pieces(st schema.SessionStatus, columns int) (lines []string) {
-	for i, u := range st.DroppedUnits {
+	for i, u := range returnable {
 		if i == screenPieces {
-			return append(lines, fmt.Sprintf("… and %d older ones", len(st.DroppedUnits)-i))
+			lines = append(lines, fmt.Sprintf("… and %d older ones", len(returnable)-i))
+			break
 		}
 		lines = append(lines, Piece(u, columns))
 	}
+	for _, text := range Summarised(summarised) {
+		lines = append(lines, format.Folded(text, columns)...)
+	}
 	return lines
+}
+
+// Summarised says in one line, or none, where n dropped pieces are that cannot come back.
+func Summarised(n int) []string {
+	if n == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("Not listed: %s of messages that are summarised. /ctx-menu summaries shows the summaries and the messages.", format.Count(n, "piece"))}
 }
 
 const screenPieces = 50

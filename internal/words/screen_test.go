@@ -42,10 +42,10 @@ func TestScreenFitsEachWidth(t *testing.T) {
 	hostile := "\x1b]0;x\x07\x1b[31mred\nline\u202e " + strings.Repeat("界wide ", 200)
 	st := full()
 	st.Title = hostile
-	st.DroppedUnits = slices.Repeat([]schema.DroppedUnit{{Tag: 6, Kind: "tool", Tool: hostile, About: hostile, Tokens: 1200, Rule: hostile}}, 60)
+	units := slices.Repeat([]schema.DroppedUnit{{Tag: 6, Kind: "tool", Tool: hostile, About: hostile, Tokens: 1200, Rule: hostile}}, 60)
 	st.Panel = Panel(st, []string{hostile}, noon)
 	for _, columns := range []int{-1, 24, 40, 80, 200, 1 << 40} {
-		lines := Screen(st, columns)
+		lines := Screen(st, units, 7, columns)
 		for _, line := range append(lines, Widget(st.Panel)...) {
 			if n := format.Columns(line); n > max(columns, widgetColumns) && columns >= leastColumns || n > mostColumns || format.Clean(line) != line {
 				t.Errorf("%d columns: %d in %q", columns, n, line)
@@ -54,8 +54,9 @@ func TestScreenFitsEachWidth(t *testing.T) {
 		if columns == 80 && !strings.HasSuffix(lines[0], "…") {
 			t.Errorf("a title is cut without a sign: %q", lines[0])
 		}
-		if last := lines[len(lines)-1]; last != "… and 10 older ones" {
-			t.Errorf("%d columns end with %q", columns, last)
+		at := slices.Index(lines, "… and 10 older ones")
+		if at < 0 || strings.Join(lines[at+1:], " ") != "Not listed: 7 pieces of messages that are summarised. /ctx-menu summaries shows the summaries and the messages." {
+			t.Errorf("%d columns end with %q", columns, lines[max(0, at):])
 		}
 	}
 }
