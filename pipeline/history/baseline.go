@@ -77,20 +77,22 @@ func Baseline(in BaselineInput) BaselineText {
 	record, tiers := in.record()
 	rules := userRules(in.Compartments, tiers, in.HistoryBudget, in.CountText)
 	keyFiles, shown := keyFileBlock(in.KeyFiles, in.KeyFileBudget, in.CountText)
+	docs := docsBlock(in.Docs, in.DocsBudget, in.CountText)
+	projectMemory, userMemory := memoryBlock("project-memory", memoryNotice, memories), memoryBlock("user-memory", userNotice, aboutUser)
 	sections := [...]string{
-		docsBlock(in.Docs, in.DocsBudget, in.CountText),
+		docs,
 		record,
 		rules,
-		memoryBlock("project-memory", memoryNotice, memories),
-		memoryBlock("user-memory", userNotice, aboutUser),
+		projectMemory,
+		userMemory,
 		keyFiles,
 		openItems(in.Promises, in.Session, in.CountText),
 		noteLine(in.Notes),
 	}
 
 	out := BaselineText{Sections: BaselineSections{
-		Docs: in.CountText(sections[0]), History: in.CountText(record) + in.CountText(rules), Memory: in.CountText(sections[3]) + in.CountText(sections[4]),
-		KeyFiles: in.CountText(keyFiles),
+		Docs: in.CountText(docs), History: in.CountText(record) + in.CountText(rules),
+		Memory: in.CountText(projectMemory) + in.CountText(userMemory), KeyFiles: in.CountText(keyFiles),
 	}, KeyFiles: shown}
 	for _, tier := range tiers {
 		out.Tiers[tier-1]++
