@@ -206,5 +206,9 @@ export function checkSize(pass: Pass, { expected, headless, copied, returned, to
     return off <= (!returns ? 0.2 : pass.size > real ? 0.45 : 0.25) * window || (ratio <= 2.2 && ratio >= 0.45)
   }
   if (reals.some(isNear)) return
+  // A revert may remove the head. Then the host counts the messages that come back with all their edits. Some edits were
+  // never sent, because the head replaced their messages in the same pass. So the judge knows only two bounds of the
+  // size: all messages as they were last sent, and the prompt of this pass (-seed 3926160).
+  if (pass.bustCause === "head-reverted" && pass.size > tokens && pass.size < headless) return
   report("size-belief", `pass ${pass.pass} (${pass.verdict} ${pass.cause}) believes in ${pass.size} tokens, where ${reals.join(" or ")} are to be sent in a window of ${window}`)
 }
