@@ -6,8 +6,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// From ForcePercent on, a pass frees space even mid-turn, because a long turn could reach the limit before it ends.
-// Section 1 of docs/decisions.md explains why such a pass does not remove more.
+// From ForcePercent on, a pass frees space even mid-turn, because a long turn could reach the limit before it ends. It
+// does not free as much as it could, for the reason in section 1 of docs/decisions.md.
 const ForcePercent = 85
 
 // From EmergencyPercent on, the next request may not fit, so a pass drops even protected tool output.
@@ -60,8 +60,8 @@ const (
 	CauseBusy Cause = "busy"
 )
 
-// PrefixWasGone reports whether the prefix was lost before the pass began. A hard pass with any other cause folds the
-// head although the provider still has the prefix in its cache.
+// PrefixWasGone reports whether the provider had lost the prefix before the pass began. With any other cause, a hard
+// pass folds the head although the prefix is still cached.
 func (c Cause) PrefixWasGone() bool {
 	switch c {
 	case CauseFirstPass, CauseModelChanged, CausePreamble, CauseReverted, CauseIdle:

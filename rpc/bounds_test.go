@@ -157,8 +157,9 @@ func TestMessagesOfOneClientAreBounded(t *testing.T) {
 	}
 }
 
-// When a call returns, the memory of its frame must be free. The memory of any other frame must be free as soon as the
-// next frame is read.
+// The server reserves memory for each frame. When a call returns, it must release the memory of the call's frame. For a
+// frame that starts no call, for example with an unknown method, it must release the memory when it reads the next
+// frame.
 func TestMemoryOfFramesIsGivenBack(t *testing.T) {
 	r := newRig(t, &scriptedHost{})
 	c := r.open()

@@ -109,7 +109,8 @@ func bind[P, R any](call handler[P, R]) method {
 	return m
 }
 
-// bindLane binds a method whose calls wait in a lane. `lane` returns the session of a call, and so the lane.
+// bindLane binds a method whose calls wait in a lane. There is one lane for each session, so `lane` returns the id of
+// the call's session.
 func bindLane[P, R any](
 	call handler[P, R],
 	lane func(*P) (string, error),

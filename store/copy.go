@@ -57,8 +57,9 @@ func inherit(tx *database.Tx, key Key, from *Inheritance, now int64) error {
 	return inheritHistory(tx, key, from, now)
 }
 
-// inheritHistory gives the fork's compartments generation 0. If the head has to be folded again, it gives the head
-// generation -1, so that Load sets Refold.
+// inheritHistory stores the compartments and the head that the fork takes over. The compartments get generation 0, and
+// so does the head. If the head has to be folded again, it gets generation -1 instead: Load sees the difference, and
+// sets Refold.
 func inheritHistory(tx *database.Tx, key Key, from *Inheritance, now int64) error {
 	if from.Head == nil && len(from.Compartments) == 0 {
 		return nil

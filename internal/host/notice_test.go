@@ -56,8 +56,8 @@ func TestBustIsToldOnce(t *testing.T) {
 			}
 			var want []string
 			if slices.Contains(notices, "busts") {
-				// The notice promises only what this request saves: it does not read the removed tokens, at $1000 for a
-				// million. The prompt grows by 50,000 tokens a request, so the next request may bust again.
+				// The removed tokens would have cost $1000 per million to read. The notice counts only the saving of this request:
+				// the prompt grows by 50,000 tokens a request, so the next request may bust again.
 				saved := float64(bust.Price.Removed) / 1000
 				want = append(want, fmt.Sprintf("info: %s → %s: 1 result dropped. The cache was rebuilt because the prompt had reached the threshold. That saves about %s with this request. /ctx-menu taken lists it, and brings it back.",
 					format.Tokens(bust.SizeTokens), format.Tokens(bust.SizeTokens-bust.Price.Removed), format.Dollars(saved)))

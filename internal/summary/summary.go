@@ -43,7 +43,7 @@ type passFacts struct {
 	limit     int
 	threshold float64
 	lowMark   float64
-	// workingSet is the size in tokens of the newest messages that stay verbatim.
+	// workingSet is the size of the working set in tokens: the newest messages, which stay verbatim.
 	workingSet int
 	// usage is the pressure after the pass, in percent of the limit. size is the size of the pass's prompt in
 	// the host's tokens.
@@ -202,7 +202,8 @@ type run struct {
 	facts   passFacts
 	// cancel ends the run. Its cause wraps context.Canceled.
 	cancel context.CancelCauseFunc
-	// isTakenBack means that the store has withdrawn the messages that the run summarises. The run is about to end.
+	// isTakenBack means that the user has reverted messages that the run summarises, and that the store already knows it.
+	// The run is about to end without a result.
 	isTakenBack bool
 	// summary is the key of the harness's own summary at the start of the array.
 	summary string

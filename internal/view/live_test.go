@@ -46,7 +46,8 @@ func TestRequestsAreToldAsTheyCome(t *testing.T) {
 	}
 }
 
-// At each size of the terminal, an opened session shows the texts of the table, and no line is too wide.
+// At each size of the terminal, the view of an opened session must show the texts in `shows`, and no line may be too
+// wide.
 func TestOpenedSessionFits(t *testing.T) {
 	v := heardTwice()
 	v.Choice.Opened = nameOf(v.Status.Sessions[0])
