@@ -69,8 +69,8 @@ func (m method) within(d time.Duration) method {
 	return m
 }
 
-// version needs no host. So even if the store hangs, a bridge can find out which release is running. The connection
-// fills in the result.
+// version needs no host, so a bridge can find out which release is running even if the store hangs. The result is empty
+// here, because the connection fills it in.
 func version(Provider, context.Context, client.Client, schema.VersionParams) (schema.VersionResult, error) {
 	return schema.VersionResult{}, nil
 }

@@ -29,9 +29,9 @@ const maxOriginals = 8
 var originalsSQL string
 
 // Originals returns the sessions of the directory that may be the original of the session `copied`, because they have a
-// unit with this fingerprint. Another harness may have a session with the same id. That session comes first, because
-// OpenCode 2 continues the sessions of version 1 under their ids. The other sessions follow, beginning with the most
-// recent pass.
+// unit with this fingerprint. If a session of another harness has the id of `copied`, it comes first, because OpenCode
+// 2 continues the sessions of version 1 under their ids. The other sessions follow, beginning with the one that had the
+// most recent pass.
 func (s *Store) Originals(ctx context.Context, copied Key, directory string, fingerprint int64) ([]Key, error) {
 	var keys []Key
 	err := s.View(ctx, func(c *sqlite3.Conn) error {

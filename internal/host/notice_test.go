@@ -12,8 +12,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// readyToDrop adds a turn in which the model asks to drop its first result. The next pass is the fourth one. Reading
-// and writing both cost $1000 for a million tokens.
+// readyToDrop adds a turn in which the model asks to drop the first tool result. The next pass, the session's fourth,
+// can then drop it. Reading and writing both cost $1000 for a million tokens.
 func (h *harness) readyToDrop(size int) {
 	h.t.Helper()
 	h.limits.Price = schema.Price{Fresh: 1000, Write: 1000, Read: 1000}
@@ -24,7 +24,8 @@ func (h *harness) readyToDrop(size int) {
 	h.user("u3", "go on")
 }
 
-// Even without magicctx, no prompt can be larger than the window. So tokens beyond the window are no saving.
+// Even without magicctx, the harness could not send a prompt that is larger than the window. So the notice must not
+// count tokens beyond the window as saved.
 func TestNoticePromisesNoTokensBeyondTheWindow(t *testing.T) {
 	h := newHarness(t)
 	h.config.Notices = []string{"busts"}

@@ -19,7 +19,7 @@ import (
 // defaultHistoryBudget is the history's default share of the usable window, in percent.
 var defaultHistoryBudget = config.Default().HistoryBudgetPercentage
 
-// head returns the history from which this pass can make the head.
+// head returns the content for a new head: the history that this pass would show if it folded.
 func (h *Historian) head(ctx context.Context, ps *pass.Pass, r pipeline.Readings) *pipeline.History {
 	s := ps.Session
 	if s.Mode().IsSubagent {

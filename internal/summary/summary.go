@@ -228,8 +228,8 @@ type prospect struct {
 	halvings  int
 }
 
-// summarise checks whether a run should begin, and carries it out. Both may read much text, so summarise does not hold
-// the session's lock meanwhile, and no pass waits for it.
+// summarise checks whether a run should begin. If so, it carries out the run. The check and the run may read much text,
+// so summarise does not hold the session's lock meanwhile, and no pass has to wait.
 func (h *Historian) summarise(key store.Key, facts passFacts) {
 	ctx := h.Background.Lifetime()
 	h.Sessions.FindProject(ctx, facts.directory)

@@ -8,8 +8,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// heardTwice returns a screen that has seen two requests of one session begin. The second request was a bust, and the
-// provider read 15k of its 20k tokens from its cache.
+// heardTwice returns a view that was open when two requests of one session began. The second request was a bust, and
+// the provider read 15k of its 20k tokens from its cache.
 func heardTwice() Live {
 	st := statusOf(1)
 	s := &st.Sessions[0]
