@@ -61,8 +61,8 @@ func signatureOf(line string) signature {
 // for different reasons. So a remedy is shown for such an error only if the agent explained the failure.
 func (s signature) isName() bool { return len(s) == 1 && len(s[0]) >= 12 && weightOf(s[0]) == 3 }
 
-// signatureOf ignores the words in `frame`, which often surround an error. The words in `dull` stay in a signature, but
-// most errors contain some of them, so they identify no error alone.
+// signatureOf ignores the words in `frame`, which often surround an error. The words in `dull` stay in a signature. But
+// most errors contain some of them, so they are not enough to identify an error.
 var (
 	frame = strings.Fields(`error err e fatal panic exception failed failure fail the a an in at of to is on with for npm warn by and or`)
 	dull  = strings.Fields(`exit status code command exited process build test tests not found found cannot can't could no such file directory undefined unexpected invalid
