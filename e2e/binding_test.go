@@ -63,8 +63,9 @@ func (d *drive) turnOf(n int, p opencodetest.Prompt) {
 	d.prompt(p)
 }
 
-// relievedTimes returns a function to be called with the prompt's size after each step. The function counts a bust
-// whenever the prompt has shrunk. It returns true once there were n busts and then `more` further steps.
+// relievedTimes returns a function that decides when a test has played enough steps. The test calls it after each step
+// with the size of the prompt. If the prompt has shrunk, the function counts a bust. It returns true when there have
+// been n busts and then `more` further steps.
 func relievedTimes(n, more int) func(int) bool {
 	before := 0
 	return func(tokens int) bool {
@@ -139,8 +140,8 @@ func testBoundThinking(t *testing.T, h schema.Harness, cases []boundCase) {
 	}
 }
 
-// checkBound fails if a request contains invalid thinking, or thinking of another model. If a request lacks thinking
-// that the previous request contained, there must have been a bust between the two.
+// checkBound fails if a request contains invalid thinking, or thinking of another model. Thinking that was in one
+// request may be missing from the next request only if there was a bust between the two.
 func (d *drive) checkBound() {
 	d.t.Helper()
 	requests, passes := withoutRepeats(d.requests(d.rule)), withoutGuesses(d.journal(d.session))
@@ -194,8 +195,9 @@ func withoutRepeats(requests []*mockllm.Request) (kept []*mockllm.Request) {
 	return kept
 }
 
-// withoutGuesses removes passes whose answer the shim ignored because the array had changed in the meantime. It
-// recognises such a pass by the next pass, which has the same number of messages.
+// withoutGuesses removes the passes whose answer the shim could not use. While the host worked on such a pass, the
+// array changed, so the shim asked for another pass. Both passes have the same number of messages, which is how
+// withoutGuesses finds them.
 func withoutGuesses(passes []store.PassRow) []store.PassRow {
 	next := map[int]int{} // by pass: the number of messages in the next pass
 	for i, p := range passes[:max(0, len(passes)-1)] {
@@ -207,7 +209,8 @@ func withoutGuesses(passes []store.PassRow) []store.PassRow {
 	})
 }
 
-// join removes passes that led to no request. If a removed pass was a bust, the next pass counts as a bust.
+// join removes the passes for which no request was sent. If a removed pass was a bust, join counts the next pass as a
+// bust, because the next request is the first one with the new prefix.
 func join(passes []store.PassRow, isUnsent func(store.PassRow) bool) (kept []store.PassRow) {
 	busted, cause := false, ""
 	for _, p := range passes {

@@ -139,7 +139,7 @@ func (e *errands) wantHead(when string, through int, word string) {
 			e.t.Errorf("%s, the head shows the summary %q: %v", when, w, got)
 		}
 	}
-	// The last answer is not in the request that it answers.
+	// The session's last message is the answer to this request, so the request cannot contain it.
 	if shown, want := len(marksBehind(r, head)), e.messages()-1-through; shown != want {
 		e.t.Errorf("%s, the newest request shows %d messages after the head, want %d", when, shown, want)
 	}

@@ -342,7 +342,8 @@ const parentHeader = "X-Parent-Session-Id"
 func asSubagent(d *drive) {
 	parent := d.world.session(d.oc)
 	d.rule = "subagent of " + parent
-	// If the last steps are small, a bust pays off before the force level is reached.
+	// The test wants a bust for pressure, below the force level. Such a bust must pay off, so the last steps are small:
+	// the prompt then reaches the force level only after many more requests.
 	d.worker.lines = func(tokens int) int {
 		if tokens > largeWindow/2 {
 			return usualLines / 3

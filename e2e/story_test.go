@@ -37,8 +37,8 @@ type drop struct {
 	goneTag int
 }
 
-// The tags of the second drop appear only in the second turn, so the first bust cannot drop them. When the second drop
-// is applied, the newest 20 units are protected, but these tags are older than that.
+// The first bust cannot apply the second drop, because its tags appear only in the second turn. At the next bust, these
+// units are no longer among the newest 20, so they are not protected.
 var drops = []drop{
 	{step: 14, arg: "3-5", placeholders: []int{3, 4, 5}},
 	{step: 28, arg: "28,§29§", shell: 28, gone: "toolu_00019", goneTag: 29},

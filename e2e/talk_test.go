@@ -56,8 +56,8 @@ func (w *world) withHistorian() opencodetest.Options {
 	return o
 }
 
-// talk starts a session of the agent. Each prompt of the session's historian contains a range of messages, and `answer`
-// returns the historian's answer for this range.
+// talk starts a session of the agent. When the host asks this session's historian to summarise a range of messages, the
+// historian's model answers with answer(range).
 func (w *world) talk(a agent.Agent, name string, answer func(chronicle.Range) mockllm.Step) *talk {
 	w.t.Helper()
 	k := &talk{world: w, agent: a, session: w.session(a), name: name, reader: w.worker(mockllm.Anthropic), words: 100, lines: 30}
@@ -127,8 +127,8 @@ func (k *talk) said(mark string) string {
 	return fmt.Sprintf("%s %s: the amber service waits%s.", k.name, mark, strings.Repeat(" for the next job", k.words/4))
 }
 
-// answer plays the model of a talk. In each step, it writes a finding and reads more lines. If a prompt exceeds the
-// window, answer refuses it.
+// answer plays the model of a talk. In each step, the model writes a finding and reads more lines. If the prompt
+// exceeds the window, answer refuses the request, as a provider would.
 func (k *talk) answer(r *mockllm.Request) mockllm.Step {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -179,8 +179,8 @@ func (k *talk) publishes() []work.RunRow {
 
 type shownHead struct {
 	baseline, delta string
-	// `shown` holds the ranges of the head's compartments, where the ranges of archived compartments are joined. `through`
-	// is the last message of the last range.
+	// `shown` holds the ranges of messages that the head summarises, one for each compartment. Archived compartments that
+	// follow each other count as one range. `through` is the last message of the last range.
 	shown   []chronicle.Range
 	through int
 }

@@ -115,8 +115,8 @@ func (w *world) bash(id, command string) mockllm.Step {
 	return mockllm.Call(id, tool, input)
 }
 
-// launch starts the harness. The harness ends when the test ends, or when the test calls `stop`. For Pi, launch uses
-// only the limits, prices and environment in the options.
+// launch starts the harness. The harness ends when the test ends, or earlier if the test calls `stop`. For Pi, launch
+// ignores all options except the limits, the prices and the environment.
 func (w *world) launch(o opencodetest.Options) agent.Agent {
 	w.t.Helper()
 	switch w.harness {

@@ -47,9 +47,9 @@ type Readings struct {
 	// wrong. When the prefix is lost for another reason, the session adopts the harness's newer prompt.
 	SystemIsOld bool
 	Knobs       rule.Knobs
-	// BuysForRent means that a pass busts when the rent has reached the price of the bust. WorkingSet is the size of
-	// the newest messages that no summary replaces, in the host's count. If it is 0, messages that a summary could
-	// replace cause no rent.
+	// BuysForRent means that a pass busts when the rent has reached the price of the bust. WorkingSet is the size of the
+	// working set, by the host's count: older messages cause rent, because a summary could replace them. If WorkingSet is
+	// 0, only edits count for the rent, and summaries do not.
 	BuysForRent bool
 	WorkingSet  int
 	// History holds the content of a new head, for example summaries and memories. It is nil if the session cannot have
@@ -67,8 +67,7 @@ type Decision struct {
 type Assessment struct {
 	Verdict schema.Verdict
 	Cause   Cause
-	// Model is the model that answers. Agent is the agent for which it answers, by the harness's name, for example
-	// "build".
+	// Model is the model of the request. Agent is the harness's name for the agent of the request, for example "build".
 	Model schema.Model
 	Agent string
 	// InputTokens is the size of the newest prompt for which the provider has reported a usage (Size.Measured). Size is
@@ -164,8 +163,9 @@ func (s *Session) assess(r Readings, limit int) Assessment {
 		a.Stuck = Stuck{}
 	}
 	if a.Cause == CauseMidTurn {
-		// ToolReclaim drops an output only if an earlier pass could already have dropped it. This pass could drop
-		// outputs, but waits for the end of the turn instead. So later passes may treat it as that earlier pass.
+		// The rule ToolReclaim spares outputs that are new: it drops only those with a tag up to ReclaimUpTo, which existed
+		// when an earlier pass could drop outputs. This pass only waits for the end of the turn, but counts as such a pass.
+		// So a later pass may drop all outputs that exist now.
 		a.ReclaimUpTo = max(a.ReclaimUpTo, s.State.TagCounter)
 	}
 	return a
@@ -224,8 +224,8 @@ func (s *Session) propose(a Assessment, r Readings, limit, room int) Decision {
 		goal.Fit = int(float64(limit) * fitShare)
 	}
 	v.Goal = inOwnTokens(goal, a.perToken)
-	// The head alone may end the pressure. But everything after a new head is sent again anyway, so the rules still
-	// free space down to the low mark.
+	// The new head alone may already end the pressure, so the rules would have nothing to do. But after a new head, the
+	// provider has to read the whole prompt again anyway. So the rules still free space down to the low mark.
 	if a.Cause != CauseRent { // in a bust for rent, age alone is no reason to remove content
 		v.Occasion = max(occasionOf(left, goal), min(occasionOf(found, goal), rule.Pressure))
 	}

@@ -22,8 +22,8 @@ type headMemo struct {
 	end entry
 }
 
-// frameHead marks messages for rendering if the head begins or ceases to cover them. It reports whether the head's
-// messages changed.
+// If the head now covers other messages than before, frameHead marks these messages to be rendered again. It reports
+// whether the messages of the head itself have changed.
 func (s *memo) frameHead() bool {
 	covered := s.coveredBy(s.shown.Head)
 	for i := min(covered, s.covered); i < min(max(covered, s.covered), s.rendered); i++ {

@@ -7,7 +7,7 @@ import (
 )
 
 // From ForcePercent on, a pass frees space even mid-turn, because a long turn could reach the limit before it ends.
-// Section 1 of docs/decisions.md explains why such a pass does not remove more.
+// Section 1 of docs/decisions.md says when such a pass busts.
 const ForcePercent = 85
 
 // From EmergencyPercent on, the next request may not fit, so a pass drops even protected tool output.
@@ -60,8 +60,8 @@ const (
 	CauseBusy Cause = "busy"
 )
 
-// PrefixWasGone reports whether the prefix was lost before the pass began. A hard pass with any other cause folds the
-// head although the provider still has the prefix in its cache.
+// PrefixWasGone reports whether the provider had lost the prefix before the pass began. With any other cause, a hard
+// pass folds the head although the prefix is still cached.
 func (c Cause) PrefixWasGone() bool {
 	switch c {
 	case CauseFirstPass, CauseModelChanged, CausePreamble, CauseReverted, CauseIdle:
@@ -109,13 +109,14 @@ type Signals struct {
 // Schedule returns the verdict of a pass and its cause. A verdict allows this:
 //
 //   - A steady pass adds only the tags of new units. It does not change the cached prefix.
-//   - A soft pass may add edits although the prefix is cached. Everything after the first edit is then sent again. The
-//     pass asks the rules of rule.Table up to its occasion (occasionOf in episode.go), and skips rules that free space
-//     once enough is freed. It applies queued drops, except drops of protected units. It may write a new delta and the
-//     synthetic todo list, but must not change the rest of the setup, for example the provider profile. A bust for rent
-//     asks no rule that frees space, but applies all queued drops, because the model has asked for them.
-//   - A hard pass may also change the setup and fold the head, and it applies the queued drops of protected units. If
-//     the prompt is more than half way from the low mark to the threshold, it already asks the rules for Pressure.
+//   - A soft pass may add edits although the prefix is cached. The provider then has to read everything after the first
+//     edit again. The pass uses those rules of rule.Table that are allowed on its occasion (occasionOf in episode.go).
+//     Once enough space is free, it skips the rules whose purpose is to free space. It applies queued drops, except
+//     drops of protected units. It may write a new delta and the synthetic todo list, but must not change the rest of
+//     the setup, for example the provider profile. A bust for rent uses no rule that frees space, but applies all
+//     queued drops, because the model has asked for them.
+//   - A hard pass may also change the setup and fold the head, and it applies the queued drops of protected units. The
+//     rules for pressure are already allowed if the prompt is more than half way from the low mark to the threshold.
 //
 // If the prefix is already lost, the pass is hard, because waiting would save nothing. Later, Session.propose makes a
 // soft pass hard if it has to fold the head, for example to show the first compartment. Such a fold makes the provider

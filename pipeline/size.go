@@ -226,8 +226,8 @@ func (s *array) afterFailure() int {
 	return 0
 }
 
-// measuredUpTo returns the number of messages that the newest usage includes. The host counts the messages after them
-// itself.
+// measuredUpTo returns how many messages the prompt of the newest usage contained. For later messages, only the host's
+// own count exists.
 func (s *array) measuredUpTo(size Size) int {
 	if i, ok := s.index[messageOf(size.Measurement)]; ok && size.Measured > 0 {
 		return i

@@ -22,8 +22,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A world is a small harness with a host. It runs passes over a raw array, and applies the mutations as the shim would.
-// It can restart the host from the stored state.
+// A world simulates a harness and its host. It runs passes over a raw array, and applies the mutations as the shim
+// would. It can restart the host, which then continues from the stored state.
 type world struct {
 	t        testing.TB
 	codec    transcript.Codec
@@ -40,14 +40,16 @@ type world struct {
 	readings Readings
 	// If profileOf is nil, readings.Profile stays.
 	profileOf func(schema.Model) string
-	// If the store is busy, it refuses writes. Unsaved units wait in a file, which a crash of the host does not delete.
+	// If busy is true, the store refuses writes. The host keeps the units that it could not store in `unsaved`, which
+	// stands for a file, so they survive a crash of the host.
 	busy    bool
 	unsaved []frozen.Unit
-	// refuses means that the validator refuses each wire of a bust.
+	// refuses makes the validator refuse the wire of every bust.
 	refuses bool
-	// forgot means that the host was killed while the store was busy, and lost bindings. The next wire is a bust.
+	// forgot means that the host was killed while the store was busy. Its unstored bindings are lost, so the next pass may
+	// change the prefix.
 	forgot bool
-	// sent is the token of the newest request. It is "" if no host ran.
+	// sent is the token of the newest request. It is "" if the harness sent this request without a host.
 	sent string
 	// bindsOf reports whether a model binds its thinking. If bindsOf is nil, no model does.
 	bindsOf func(schema.Model) bool
@@ -57,7 +59,7 @@ type world struct {
 	thought    map[string]string
 	isAnswered bool
 
-	// decoded holds decoded messages by their bytes, because each pass reads all messages.
+	// decoded caches decoded messages by their bytes. Without it, each pass would have to decode all messages again.
 	decoded map[string]decoded
 
 	witness witness
@@ -128,7 +130,8 @@ func newWorldOf(t testing.TB, codec transcript.Codec, prefixes bool, protected i
 	return w
 }
 
-// restart plays a new host with the stored state. The client keeps its patches, and resyncs.
+// restart replaces the host by a new one, which has only the stored state. The client still has its patches, and sends
+// the whole array again.
 func (w *world) restart() {
 	cfg := Config{
 		Options:   render.Options{Codec: w.codec, Prefixes: w.prefixes},
@@ -206,8 +209,8 @@ func (w *world) keepInStore(a frozen.Additions) {
 	}
 }
 
-// countThinking counts the thinking and the parts of the tail over all messages, and compares the results with the sums
-// that the session keeps.
+// The session keeps running totals of the thinking and of the parts in its tail. countThinking computes these totals
+// anew from all messages, and fails if they differ.
 func (w *world) countThinking() {
 	w.t.Helper()
 	n := w.session.Len()
@@ -223,7 +226,7 @@ func (w *world) countThinking() {
 	}
 }
 
-// pass plays one pass. If the store is busy, the pass becomes steady.
+// pass runs one pass. If the store is busy, the decision falls back to a steady one, as in the host.
 func (w *world) pass() {
 	w.t.Helper()
 	if w.held == 0 {

@@ -20,8 +20,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Several clients together start more calls than the host runs at a time, and none of them answers the host's
-// questions. The passes of another client must not wait for them.
+// Several clients together start more calls than the host runs at a time. During these calls, the host asks the clients
+// questions, and they never answer. The passes of another client must not wait for the stuck calls.
 func TestUnansweredQuestionsOfOneClientDoNotStopTheOthers(t *testing.T) {
 	asked, answer := make(chan struct{}, 4*maxRunning), make(chan struct{})
 	h := &scriptedHost{transform: func(ctx context.Context, c client.Client, p schema.TransformParams) (m schema.WireMutation, err error) {
@@ -157,8 +157,9 @@ func TestMessagesOfOneClientAreBounded(t *testing.T) {
 	}
 }
 
-// When a call returns, the memory of its frame must be free. The memory of any other frame must be free as soon as the
-// next frame is read.
+// The server reserves memory for each frame. When a call returns, it must release the memory of the call's frame. For a
+// frame that starts no call, for example with an unknown method, it must release the memory when it reads the next
+// frame.
 func TestMemoryOfFramesIsGivenBack(t *testing.T) {
 	r := newRig(t, &scriptedHost{})
 	c := r.open()

@@ -7,8 +7,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A Provider gives the server the host that answers its calls. If there is no host, for example because its database
-// cannot be opened, the provider itself answers those methods that must work even without a host, for example Status.
+// A Provider gives the server the host that answers the clients' calls. If there is no host, for example because its
+// database cannot be opened, the provider itself answers those methods that must work even then, for example Status.
 type Provider interface {
 	// Current returns the host for one call. The caller must call release when it has finished with the host. If there
 	// is no host, Current returns the error with which to answer the call.
@@ -34,7 +34,8 @@ func (a always) Current(context.Context) (Host, func(), error) { return a.Host, 
 
 // A Host implements the methods of the protocol. The server never runs two methods of one session at the same time. The
 // context of a method ends a little before its answer is due, so that the method can answer with a fallback. All calls
-// of a connection get the same Client. If an error has a method `RPCCode() int`, the answer has this code.
+// of a connection get the same Client. If a method returns an error that has a method `RPCCode() int`, the server sends
+// this code to the client.
 type Host interface {
 	// Initialize opens a directory. The server fills in Protocol, HostVersion and HostPID. If a client only reads
 	// status, Harness and Directory are empty.

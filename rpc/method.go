@@ -69,8 +69,8 @@ func (m method) within(d time.Duration) method {
 	return m
 }
 
-// version needs no host. So even if the store hangs, a bridge can find out which release is running. The connection
-// fills in the result.
+// version needs no host, so a bridge can find out which release is running even if the store hangs. The result is empty
+// here, because the connection fills it in.
 func version(Provider, context.Context, client.Client, schema.VersionParams) (schema.VersionResult, error) {
 	return schema.VersionResult{}, nil
 }
@@ -109,7 +109,8 @@ func bind[P, R any](call handler[P, R]) method {
 	return m
 }
 
-// bindLane binds a method whose calls wait in a lane. `lane` returns the session of a call, and so the lane.
+// bindLane binds a method whose calls wait in a lane. There is one lane for each session, so `lane` returns the id of
+// the call's session.
 func bindLane[P, R any](
 	call handler[P, R],
 	lane func(*P) (string, error),

@@ -208,7 +208,7 @@ func TestFullLaneRefusesAndSaysSo(t *testing.T) {
 	}
 	err := c.Call(patience(t), schema.MethodTextComplete, schema.TextCompleteParams{Session: "s"}, nil)
 	wantCode(t, err, schema.CodeBusy)
-	// A full lane must not affect other sessions, and not the status.
+	// Although this lane is full, calls of other sessions must succeed, and so must a call for the status.
 	mustCall(t, c, schema.MethodTextComplete, schema.TextCompleteParams{Session: "other"}, nil)
 	mustCall(t, c, schema.MethodStatus, schema.StatusParams{}, nil)
 

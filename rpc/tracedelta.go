@@ -23,7 +23,8 @@ type recordedArray struct {
 
 type digest [sha256.Size]byte
 
-// record stores the array of a transform. It shortens the line of a resync.
+// record remembers the array of a transform. If the transform is a resync, record shortens its line in the trace to the
+// difference from the known array.
 func (a recordedArrays) record(line *TraceFrame, m *message) {
 	var p schema.TransformParams
 	var messages []json.Value
@@ -60,9 +61,9 @@ func (a recordedArrays) record(line *TraceFrame, m *message) {
 	a[p.Session] = recordedArray{held: array.held, pending: string(m.ID), next: next}
 }
 
-// answered records the answer to a transform. After a success, the session's array is that of the transform. After the
-// error CodeResync, the array stays as it was before, because a reader of the trace skips this transform. After any other
-// error, a reader cannot know the array.
+// answered handles the answer to a transform. If the transform succeeded, a reader of the trace now knows its array.
+// After the error CodeResync, the reader still knows the array before it, because it skips this transform. After any
+// other error, the reader knows no array.
 func (a recordedArrays) answered(m *message) {
 	for session, array := range a {
 		if array.pending == "" || array.pending != string(m.ID) {

@@ -21,13 +21,12 @@ type SessionExportParams struct {
 
 // SessionExport is the host's state that concerns a session.
 type SessionExport struct {
-	// Config is the configuration of the directory, in the form of the host's
-	// own Config.
+	// Config is the configuration of the directory. Its form is internal to the host.
 	Config json.Value `json:"config"`
 	// Passes counts the session's passes so far.
 	Passes int `json:"passes"`
-	// Tables hold rows of the store: the rows of the session, the rows of all models and, if the session is about to
-	// become a copy, the rows of its original.
+	// Tables hold the rows of the session, and the rows of all models. If the session is a fork that has not had a pass
+	// yet, they also hold the rows of its original.
 	Tables []ExportedTable `json:"tables"`
 }
 

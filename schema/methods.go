@@ -41,8 +41,7 @@ const (
 // A Caller says which end of a connection calls a method.
 type Caller string
 
-// The callers. A client that only reads the host's state, such as
-// `magicctx-host status`, calls the same methods as a shim.
+// FromShim also means every other client, for example `magicctx-host status`, which only reads the host's state.
 const (
 	FromShim Caller = "shim"
 	FromHost Caller = "host"

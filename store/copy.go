@@ -29,9 +29,9 @@ const maxOriginals = 8
 var originalsSQL string
 
 // Originals returns the sessions of the directory that may be the original of the session `copied`, because they have a
-// unit with this fingerprint. Another harness may have a session with the same id. That session comes first, because
-// OpenCode 2 continues the sessions of version 1 under their ids. The other sessions follow, beginning with the most
-// recent pass.
+// unit with this fingerprint. If a session of another harness has the id of `copied`, it comes first, because OpenCode
+// 2 continues the sessions of version 1 under their ids. The other sessions follow, beginning with the one that had the
+// most recent pass.
 func (s *Store) Originals(ctx context.Context, copied Key, directory string, fingerprint int64) ([]Key, error) {
 	var keys []Key
 	err := s.View(ctx, func(c *sqlite3.Conn) error {
@@ -57,8 +57,9 @@ func inherit(tx *database.Tx, key Key, from *Inheritance, now int64) error {
 	return inheritHistory(tx, key, from, now)
 }
 
-// inheritHistory gives the fork's compartments generation 0. If the head has to be folded again, it gives the head
-// generation -1, so that Load sets Refold.
+// inheritHistory stores the compartments and the head that the fork takes over. The compartments get generation 0, and
+// so does the head. If the head has to be folded again, it gets generation -1 instead: Load sees the difference, and
+// sets Refold.
 func inheritHistory(tx *database.Tx, key Key, from *Inheritance, now int64) error {
 	if from.Head == nil && len(from.Compartments) == 0 {
 		return nil

@@ -6,7 +6,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// After the pass that stored a line, only the line's ActedPass changes, until the session is deleted.
+// The host recalls a line from an earlier message, and stores it with the pass that sent it. Later passes change only
+// ActedPass, which says when the model used the line. The line stays until the session is deleted.
 func TestRecallIsStoredWithItsPass(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	row := RecallRow{Tag: 3, Pass: 1, SourceSession: "ses_0", Ordinal: 12, Fact: -7, Names: `["a.go"]`, Tokens: 50}

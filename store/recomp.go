@@ -106,7 +106,7 @@ func removeForPromotion(tx *database.Tx, key Key) error {
 	return raiseGeneration(tx, key)
 }
 
-// raiseGeneration makes the next pass that may bust fold the head again.
+// After raiseGeneration, the head is out of date: the next pass that may bust folds it again.
 func raiseGeneration(tx *database.Tx, key Key) error {
 	_, err := tx.Exec(`
 		UPDATE histories

@@ -21,7 +21,8 @@ import (
 	"github.com/magicctx/magicctx-host/rpc/daemon"
 )
 
-// A new host may have to wait for the old host to end, and then migrate the database.
+// startTimeout is long, because a new host may have to wait until the old host has ended, and then to migrate the
+// database.
 const startTimeout = 30 * time.Second
 
 type stdioCmd struct {

@@ -131,8 +131,9 @@ func (r run) play(ctx context.Context) (res result, err error) {
 	return res, errors.Join(err, oc.End(), user.StopHost(context.WithoutCancel(ctx)))
 }
 
-// causes returns the causes of the busts and the removals, as the status counts them. It fails if a request reached the
-// provider without a pass. magicctx did not change this request, so the figures would be wrong.
+// causes returns the causes of the busts, and the removals, as the status counts them. If a request reached the
+// provider without a pass, magicctx did not change this request, and the figures would be wrong. So causes returns an
+// error then.
 func (r run) causes(ctx context.Context, user *stage.User, t tally) ([]schema.CauseCount, []schema.Removal, error) {
 	status, err := user.Status(ctx)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 
 var (
 	product stage.Product
-	// switchHost is the path of a program that the tests install instead of the host. It can play faults.
+	// switchHost is the path of a program that the tests install in place of the host. It can behave like a broken host.
 	switchHost string
 )
 

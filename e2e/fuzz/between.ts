@@ -8,7 +8,10 @@ import { minute, type World } from "./world.ts"
 const betweens = {
   nothing: 70, late: 3, foreign: 2, compact: 1.5, unsavedTag: 1, revert: 7, fork: 4, switchModel: 5, idle: 7, flush: 4, plan: 6, instructions: 1.5, prune: 1.5, reload: 1, loseDatabase: 0.5, other: 3,
 }
-/** In Pi, nothing prunes outputs or changes messages between two turns. But the user moves in the session's tree. */
+/**
+ * What can happen between two turns in Pi. Nothing prunes outputs or changes messages there, but the user moves in the
+ * session's tree.
+ */
 const piBetweens = { ...betweens, plan: 0, prune: 0, late: 0, foreign: 0, revert: 0, unsavedTag: 0, tree: 12, command: 6 }
 
 export async function between(world: World, random: Random): Promise<void> {

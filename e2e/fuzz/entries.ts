@@ -3,9 +3,9 @@ import type { Model } from "./provider.ts"
 import { note } from "./rules.ts"
 
 /**
- * Translates between the messages of OpenCode 1, which the world and the judge use, and the entries of OpenCode 2. In
- * its metadata, each part of an entry contains the id of its OpenCode 1 part. The shim must leave this metadata on the
- * part, because it is needed to translate the wire back. The shim never sends it to the host.
+ * The world and the judge use messages of OpenCode 1. This file translates them to entries of OpenCode 2, and
+ * translates the wire back. For the way back, each part of an entry has the id of its OpenCode 1 part in its metadata.
+ * The shim never sends this metadata to the host, but it must leave it on the part.
  */
 
 export class Entry {
@@ -41,13 +41,13 @@ export interface EntryPart {
 }
 
 
-/** The array that the hook gets, with the message from which each entry was made. */
+/** The array that the hook gets. `owners` maps each entry to the message from which it was made. */
 export interface Raw {
   entries: Entry[]
   owners: Map<Entry, Message>
-  /** The first entry of each message. The result of a call is a separate entry. */
+  /** The first entry of each message. An answer with calls has further entries, one for each result. */
   first: Map<Message, Entry>
-  /** The key that the shim must use for each message. */
+  /** The key that the shim must give to each message, by the id of the message. */
   keys: Map<string, string>
 }
 
@@ -248,17 +248,17 @@ function partsOf(entry: Entry, source: Message, raw: Raw): Part[] {
   const original = raw.first.get(source)!
   const used = new Set<string>()
   return entry.content.flatMap((part, i): Part | Part[] => {
-    // If a patch replaces a whole part, the part loses its origin. If the entry still has the same number of parts, the
-    // origin of the part at the same index is used.
+    // If a patch has replaced the whole part, the new part has no origin. If the number of parts is still the same, its
+    // origin is that of the part which was at this index.
     const place = entry.content.length === original.content.length ? original.content[i]!.metadata?.origin : undefined
     const origin = part.metadata?.origin ?? (place !== undefined && !used.has(place) ? place : undefined)
     const was = source.parts.find(({ id }) => id === origin)
     if (origin) used.add(origin)
     if (!was) return { id: part.type === "effort" ? source.parts[0]!.id! : `extra-${i}`, type: part.type === "effort" ? "text" : part.type, text: part.text ?? part.effort ?? "" }
     if (part.type === "text") return { ...was, type: "text", text: part.text! }
-    // If the provider has run the call, its result is a part of this entry.
+    // If the provider itself ran the call, this entry contains the result, too.
     if (part.providerExecuted) return part.type === "tool-result" ? [] : was
-    // The result of any other call is in a later entry.
+    // The harness ran the call, so its result is in a later entry.
     if (part.type === "tool-call") return { ...was, state: { ...was.state!, input: part.input, ...("output" in was.state! && { output: "" }), ...("error" in was.state! && { error: "" }) } }
     return was
   })

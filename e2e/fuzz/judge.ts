@@ -94,8 +94,9 @@ export class Judge {
   private readonly scale: number
   private passes = 0
   /**
-   * Set when a sent message changes while the host cannot write its journal. Until the next good request, the wire may
-   * then change without a bust in the journal.
+   * True if a message that was already sent has changed while the host could not write its journal. The journal then
+   * lacks the bust that this change causes. So the judge accepts a changed wire without a bust until the next good
+   * request.
    */
   private isUnrecorded = false
   /**
@@ -116,7 +117,7 @@ export class Judge {
   private readonly sentByOriginal = new Map<string, Kept>()
   /** If the session is a copy: all messages that its original, the original's original, and so on, have ever sent. */
   private readonly sentByAny = new Set<string>()
-  /** The size in bytes of the head that the original has sent. */
+  /** The size of the head in bytes, as the original has sent it. 0 if the copy does not inherit this head. */
   private forkedHeadBytes = 0
   private readonly habits: Habits
 
@@ -199,7 +200,7 @@ export class Judge {
     if (same < good.chain.blocks.length) this.report("warm", `a request that keeps the prefix warm differs from the last request ${same < 0 ? "in its system prompt" : `in block ${same}, which was ${show(good.chain.blocks[same])} and is ${show(chain.blocks[same])}`}`)
   }
 
-  /** The newest request. A dump for a person contains it. */
+  /** The newest request. If the judge reports a violation, the request is dumped for a person to read. */
   current: Attempt | undefined
 
   async judge(attempt: Attempt): Promise<Verdict> {
@@ -207,13 +208,14 @@ export class Judge {
     const { raw, wire, system, model, outcome, isBare, turns: { raw: rawTurns, wire: turns } } = attempt
     const chain = chainOf({ system, turns })
     const passes = this.journal.read(this.happened.refused)
-    // Pi asks the host for the system prompt before the pass. If Pi then sends its own system prompt, the host has not
-    // answered. The shim does not report such a request as sent, so the host perhaps does not know the request.
+    // Pi asks the host for the system prompt before the pass. If Pi then sends its own system prompt, the host did not
+    // answer. The shim does not tell the host that such a request was sent, so the host may not know the request.
     const isGood = outcome === "applied" && passes.length > 0 && !(isBare && this.habits.asksFirst)
     const rows = this.rows(attempt, chain)
     const front = head(raw, wire)
-    // In Pi and OpenCode 2, a message without content is missing from the wire. If it comes after the last message that
-    // the head replaces, the head does not cover it. Then `contents` checks that an edit explains why it is missing.
+    // Pi and OpenCode 2 do not send a message without content. Only messages up to the last one that the head replaces
+    // can be missing because of the head. For a later message, `contents` checks that an edit explains why it is
+    // missing.
     if (this.habits.leaves) {
       let through = raw.findIndex(({ info }) => this.habits.key(info.id) === this.stored.head()?.through_key)
       // If a revert removes the newest covered message while no host runs, the shim still sends the head in place of
@@ -288,14 +290,14 @@ export class Judge {
   }
 
   /**
-   * Returns the size that the prompt would have if the pass changed nothing: each message has the form in which it was
-   * last sent, and new messages are whole. If the user returns to a branch in Pi, its messages have their old edits
-   * (-seed 2116), and the head still replaces the messages that it covers (-seed 750049).
+   * Returns the size of the prompt if the pass changed nothing: each old message has the form in which it was last
+   * sent, and new messages are whole. If the user returns to a branch in Pi, the messages of this branch keep their
+   * edits (-seed 2116), and the head still replaces the messages that it covers (-seed 750049).
    *
-   * In a fork, a message that the fork has not sent yet has the form in which the original last sent it. This is so in
-   * the first request (-seed 900057), if the fork loses its head (-seed 5000375), and if the message comes back with
-   * its branch (-seed 6000355). But if a summary by the harness hid the message at the time of the fork, the host has
-   * no edits for it (-seed 7000035, and 4015986 in Pi).
+   * A fork may contain a message that it has never sent itself. Such a message has the form in which the original last
+   * sent it. This happens in the first request (-seed 900057), if the fork loses its head (-seed 5000375), and if the
+   * message comes back with its branch (-seed 6000355). But if a summary by the harness hid the message at the time of
+   * the fork, the host has no edits for it (-seed 7000035, and 4015986 in Pi).
    */
   private expectedBytes(raw: readonly Turn[], rows: Map<string, Kept>, chain: Chain, hasHead = true, isCopied = !hasHead): number {
     const last = this.good?.rows ?? this.forkedFrom
@@ -310,9 +312,9 @@ export class Judge {
   }
 
   /**
-   * In Pi, the user can return to an older branch, and the head of that branch comes back with its messages. For each
-   * earlier head that covers a returned message, the result contains the size of a prompt with this head (-seed 4050444
-   * in Pi).
+   * In Pi, the user can return to an older branch. The messages of this branch then come back, and the head that the
+   * branch had may come back with them. Returns one size for each such head: the size of a prompt that begins with it
+   * (-seed 4050444 in Pi).
    */
   private returnedBytes(raw: readonly Turn[], rows: Map<string, Kept>, chain: Chain): number[] {
     const kept = (id: string) => (this.sent.get(id)?.raw === rows.get(id)!.raw ? this.sent.get(id) : undefined)
@@ -356,8 +358,8 @@ export class Judge {
     const { count, words, keys } = this.stored.compartments()
     for (const [i, { info, parts }] of raw.entries()) {
       if (!covered.has(info.id) || !hasContent({ info, parts })) continue
-      // A covered message may be a summary that the harness has written. A compartment must contain the summary's text,
-      // unless compartments contain all messages that the summary replaces (-seed 40).
+      // A message that the head replaces may be a summary by the harness. Then it is enough if a compartment contains
+      // the summary's text, or if compartments contain all messages that the summary had replaced (-seed 40).
       if (info.summary === true && (words.includes(parts.at(-1)!.text!.slice(0, 12)) || this.summarisedBy(info.id).every((id) => this.stored.names(id).some((name) => keys.has(name))))) continue
       if (i > through) this.report("uncovered", `message ${info.id} is not sent, and the head stands only for messages up to ${String(stored?.through_key)}`)
       else if (!this.stored.names(info.id).some((name) => keys.has(name))) this.report("uncovered", `message ${info.id} is not sent, and is in none of ${count} compartments`)
@@ -399,13 +401,13 @@ export class Judge {
   }
 
   /**
-   * Checks that no dropped content of an unchanged message has come back. There is an exception after a hard pass, or
-   * after a bust for a change in the past, for example a revert. Then the newest prompt may come back, messages may leave
-   * the head, and a dropped call may come back as a skeleton if its message needs a call.
+   * Checks that dropped content stays away as long as its message does not change. A hard pass, or a bust for a change
+   * in the past such as a revert, may bring three things back: the newest prompt, messages that the head no longer
+   * covers, and a dropped call, as a skeleton, if its message needs a call.
    */
   private cameBack(raw: Message[], rows: Map<string, Kept>, { covered }: Head, passes: readonly Pass[]): void {
-    // If the pass was not stored, the journal cannot show a revert. But a revert also shows in the array, because
-    // messages are missing.
+    // If the pass was not stored, the journal does not say whether there was a revert. But after a revert, messages are
+    // missing in the array.
     const isReverted = passes.length === 0 && [...(this.good?.rows.keys() ?? [])].some((id) => !rows.has(id))
     // A copy may have lost some of its messages before its first good pass (-seed 750127).
     const isCut = !this.good && [...(this.forkedFrom?.keys() ?? [])].some((id) => !rows.has(id))
@@ -452,8 +454,8 @@ export class Judge {
     const last = this.good && {
       isSameModel: this.good.model === model,
       isSameSystem: this.good.chain.start === chain.start,
-      // If a message has appeared and disappeared again, the prompt counts as changed, because the host has seen the
-      // message.
+      // A message may appear and disappear again between two good requests. The prompt then counts as changed, because
+      // the host has seen the message.
       stands: () => !this.hasChanged && stands(this.good?.raw ?? [], raw) && stands(this.halfKnown?.raw ?? [], raw),
     }
     const grown = this.good ? expected - tokensOf(this.good.chain.bytes, this.scale) : 0
@@ -470,8 +472,8 @@ export class Judge {
     // If the host answers the hook for the system prompt too late, the harness sends its own system prompt. The host's
     // pass cannot know that (-seed 10021, on a busy machine).
     if (same < 0 && isBare !== this.good.isBare) return
-    // The first request with this system prompt was not stored in time. So no row of the journal names the bust (-seed
-    // 900292).
+    // The journal has no row for the first request with this system prompt, because that pass was not stored in time.
+    // So it cannot name the bust (-seed 900292).
     if (same < 0 && this.unjournalledSystem === chain.start) return
     // In a hard pass, the cached prefix is gone anyway, so the system prompt may change, for example its date.
     if (same < 0 && [...this.pending, ...passes].some(({ verdict }) => verdict === "hard")) return

@@ -18,7 +18,10 @@ type Step = PiMessage & Record<string, unknown> & { origin?: string; content?: B
 
 const apis = { anthropic: "anthropic-messages", openai: "openai-responses", compatible: "openai-completions" } as const
 
-/** Pi, which has one open session at a time. It has the same methods as Plugin. */
+/**
+ * Plays the program Pi, which has only one session open at a time. The world uses it in place of Plugin, so it has the
+ * same methods.
+ */
 export class PiPlugin {
   private extension: Extension | undefined
   private handlers = new Map<string, Handler[]>()
@@ -107,7 +110,10 @@ export class PiPlugin {
     }
   }
 
-  /** The world calls OpenCode's hooks. Each hook here does what Pi would do at the same point. */
+  /**
+   * The world knows only OpenCode's hooks, and calls them. Each hook here raises the events that Pi would raise at the
+   * same point.
+   */
   get has(): Hooks {
     const hooks = {
       "chat.message": async ({ sessionID }: { sessionID: string }) => {

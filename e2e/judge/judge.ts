@@ -61,13 +61,14 @@ export interface Case {
   /** For "pi" and "opencode2", the arrays contain steps. The default is "opencode". */
   harness?: "opencode" | "opencode2" | "pi" | undefined
   /**
-   * The model that is asked, in OpenCode's terms. If it is missing, the raw array's newest user message names it,
-   * because OpenCode chooses the model before a plugin changes the array.
+   * The provider and the id of the model that answers, as OpenCode names them. If this is missing, the judge takes the
+   * model from the newest user message of the raw array, because OpenCode chooses the model before a plugin changes the
+   * array.
    */
   model?: { provider: string; id: string } | undefined
   /** Whether the model's thinking is bound to the prompt before it. */
   binds?: boolean | undefined
-  /** The text of the wire at which the host has set a breakpoint. */
+  /** The text on the wire that has the host's cache breakpoint. */
   marked?: string | undefined
 }
 
@@ -114,12 +115,14 @@ async function judgeBy(name: ConverterName, c: Case): Promise<Violation[]> {
 }
 
 /**
- * Maps a rule A, or the identity of a finding, to a rule B. If the raw array breaks rule B, a finding of rule A in the
- * wire does not count, because the request was already invalid or the finding has no effect.
+ * Maps a rule (or the identity of a finding) to the rule that excuses it. If the wire breaks the first rule, but the
+ * raw array already breaks the second one, the judge reports nothing: the request would have been refused anyway, or
+ * the finding has no effect.
  *
- * For example, the harness may ask the model twice in one turn. Then the raw array's last answer begins with a text,
- * and thinking after this text has no effect. If the raw array ends with an answer, the provider refuses it in any
- * case. If it contains a blank text, the provider refuses it with or without a breakpoint.
+ * There are three cases. If the raw array's last answer does not begin with its thinking, for example because the
+ * harness asked the model twice in one turn, it does not matter which thinking follows. If the raw array ends with an
+ * answer, the provider refuses the request in any case. If it contains a blank text, the provider refuses it with or
+ * without a breakpoint.
  */
 const moot: Record<string, string> = {
   "thinking-newest": "thinking-first",

@@ -30,8 +30,8 @@ func newTerminalWorld(t *testing.T) *world {
 	return w
 }
 
-// likeARelease adds those members of a release that the shim uses, but that the beta lacks. Everything else is real:
-// the beta's own toasts, dialogs, keymap and renderer draw the screen.
+// The shim uses some functions that a release of OpenCode 2 offers, but the beta does not. likeARelease adds them to
+// the beta. Everything else is real: the beta's own toasts, dialogs, keymap and renderer draw the screen.
 func (w *world) likeARelease() {
 	w.t.Helper()
 	release, err := filepath.Abs(filepath.Join("testdata", "release"))

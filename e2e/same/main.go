@@ -58,9 +58,9 @@ func run(ctx context.Context, with string) (err error) {
 	return nil
 }
 
-// wiresOf checks out `version` in `dir`, replays the traces, and returns one line for each wire. The traces are those
-// of the version `traces`, so that both versions under comparison replay the same ones: a later version may have more
-// traces.
+// wiresOf checks out `version` in `dir`, replays the traces of the version `traces`, and returns one line for each
+// wire. The caller names the same `traces` for both versions, because the newer version may have more traces than the
+// older one.
 func wiresOf(ctx context.Context, version, traces, dir string) (_ []byte, err error) {
 	if _, err := git(ctx, ".", "worktree", "add", "--detach", dir, version); err != nil {
 		return nil, err

@@ -159,8 +159,8 @@ func complaints(all []pkg, allowed map[string][]string) []string {
 	return found
 }
 
-// If names contains a package of a module, named also returns true for the packages below it. If names contains a
-// package of the standard library, for example net, named returns false for net/url.
+// named reports whether `names` lists the package `path`, or a package of a module above it. A package of the standard
+// library stands only for itself: `net` does not include net/url.
 func named(path, names string) bool {
 	return slices.ContainsFunc(strings.Fields(names), func(n string) bool {
 		return path == n || strings.Contains(n, ".") && within(path, n)

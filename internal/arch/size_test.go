@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// A longer package, or a type with more methods, most likely has more than one subject. The package pipeline may be
+// If a package or a type is larger than this, it probably does more than one thing. Only the package pipeline may be
 // longer, because all of its code makes one decision.
 const (
 	mostMethods = 40

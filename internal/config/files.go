@@ -146,9 +146,9 @@ type repeatedKey struct {
 	first int
 }
 
-// parseFile returns the settings in a file, the line of each key by its path, and the keys that occur more than once.
-// If a key is repeated, its last value counts. If the values are objects, for example two blocks "memory", they are
-// merged.
+// parseFile returns the settings in a file. `named` maps the path of each key, for example "historian.model", to its
+// line. `repeated` lists the keys that occur more than once. The last value of a repeated key counts, but repeated
+// objects are merged, for example two blocks "memory".
 func (l *loader) parseFile(project, file string) (settings object, named map[string]int, repeated []repeatedKey, err error) {
 	var data []byte
 	switch {

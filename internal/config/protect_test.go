@@ -50,7 +50,8 @@ func TestMatchesPath(t *testing.T) {
 	}
 }
 
-// Patterns beyond the bounds are left out, and the others stay in effect.
+// A cloned repository may list very many or very long patterns, to make matching slow. The host ignores patterns beyond
+// its bounds, and the other patterns must stay in effect.
 func TestHostileClonePatternsAreBounded(t *testing.T) {
 	many := make([]string, maxPatterns, maxPatterns+1)
 	for i := range many {

@@ -10,9 +10,9 @@ import (
 	"github.com/magicctx/magicctx-host/store/retention"
 )
 
-// A host looks for expired sessions at its start and once a day. It deletes a session only after it has found
-// the session expired on retention.TrustedTidies days. If a session is still there after expiredGrace, there
-// is another reason why it stays.
+// A host looks for expired sessions when it starts, and once a day. It deletes a session only after
+// retention.TrustedTidies such searches have found it expired, because the clock may be wrong. So an expired session
+// can stay for a few weeks. If it stays for longer than expiredGrace, there is another reason, which doctor names.
 const expiredGrace = (retention.TrustedTidies + 7) * 24 * time.Hour
 
 func (x *examination) retention(ctx context.Context) {

@@ -247,7 +247,8 @@ func normalise(v []float32) bool {
 	return true
 }
 
-// Some servers shorten the configured name, add a version to it, or name no model.
+// The two names do not have to be equal: some servers shorten the configured name, add a version to it, or name no
+// model. But an answer of an entirely different model is refused.
 func isSameModel(served, configured string) bool {
 	served, configured = strings.ToLower(strings.TrimSpace(served)), strings.ToLower(strings.TrimSpace(configured))
 	return strings.Contains(served, configured) || strings.Contains(configured, served)

@@ -105,8 +105,8 @@ func splitLines(s string) []string {
 // A cell of the table in diffLines has four bytes.
 const maxCells = 8 << 20
 
-// diffLines returns a shortest edit script. The lines before the first change and after the last change are compared
-// only once. If too many lines are between them (about 2,800), the script simply removes all old lines and adds all new
+// diffLines returns a shortest edit script. It sets aside the equal lines at the beginning and at the end, and searches
+// only between them. If too many lines are left (about 2,800), the script simply removes all old lines and adds all new
 // ones.
 func diffLines(a, b []string) []diffLine {
 	lead := 0

@@ -10,8 +10,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// The host adds the findings of /ctx-aug to the user's next prompt, once, and as data. It does not change earlier
-// tool results, so the prefix stays cached.
+// The host adds the findings of /ctx-aug to the user's next prompt, and to no later one. It marks them as data. It does
+// not change earlier tool results, so the prefix stays cached.
 func TestFindingsGoWithTheNextPrompt(t *testing.T) {
 	bothHarnesses(t, func(t *testing.T, kind schema.Harness) {
 		h := newHarnessOf(t, kind)

@@ -291,8 +291,8 @@ func TestLearnedLifeBelongsToOneModel(t *testing.T) {
 	c.wantLife(40*time.Minute, "learned: a prefix was read after 40 min")
 }
 
-// A harness reports at its start that it keeps idle prefixes in the provider's cache. A late cache read then says
-// nothing about the provider's cache life.
+// A harness may itself keep idle prefixes in the provider's cache, and reports that at its start. If a prefix is then
+// still cached after a long pause, this says nothing about the provider's own cache life.
 func TestHarnessKeepsThePrefixWarm(t *testing.T) {
 	c := newChat(t, "anthropic", "claude-sonnet-4-5", "@ai-sdk/anthropic")
 	p := schema.InitializeParams{Harness: schema.HarnessOpenCode, Directory: "/p", KeptWarmSeconds: 30 * 60}

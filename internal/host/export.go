@@ -13,8 +13,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/export"
 )
 
-// SessionExport returns the state that decides a session's next pass. A fork without a pass has no rows yet, so
-// SessionExport returns its original's rows.
+// SessionExport returns all stored state that influences a session's next pass. Before its first pass, a fork has no
+// rows of its own, and the pass will copy those of its original. So SessionExport also returns the original's rows.
 func (h *Host) SessionExport(ctx context.Context, _ client.Client, p schema.SessionExportParams) (schema.SessionExport, error) {
 	var none schema.SessionExport
 	key := store.Key{Harness: string(p.Harness), Session: p.Session}

@@ -12,8 +12,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// readyToDrop adds a turn in which the model asks to drop its first result. The next pass is the fourth one. Reading
-// and writing both cost $1000 for a million tokens.
+// readyToDrop adds a turn in which the model asks to drop the first tool result. The next pass, the session's fourth,
+// can then drop it. Reading and writing both cost $1000 for a million tokens.
 func (h *harness) readyToDrop(size int) {
 	h.t.Helper()
 	h.limits.Price = schema.Price{Fresh: 1000, Write: 1000, Read: 1000}
@@ -24,7 +24,8 @@ func (h *harness) readyToDrop(size int) {
 	h.user("u3", "go on")
 }
 
-// Even without magicctx, no prompt can be larger than the window. So tokens beyond the window are no saving.
+// Even without magicctx, the harness could not send a prompt that is larger than the window. So the notice must not
+// count tokens beyond the window as saved.
 func TestNoticePromisesNoTokensBeyondTheWindow(t *testing.T) {
 	h := newHarness(t)
 	h.config.Notices = []string{"busts"}
@@ -56,8 +57,8 @@ func TestBustIsToldOnce(t *testing.T) {
 			}
 			var want []string
 			if slices.Contains(notices, "busts") {
-				// The notice promises only what this request saves: it does not read the removed tokens, at $1000 for a
-				// million. The prompt grows by 50,000 tokens a request, so the next request may bust again.
+				// The removed tokens would have cost $1000 per million to read. The notice counts only the saving of this request:
+				// the prompt grows by 50,000 tokens a request, so the next request may bust again.
 				saved := float64(bust.Price.Removed) / 1000
 				want = append(want, fmt.Sprintf("info: %s → %s: 1 result dropped. The cache was rebuilt because the prompt had reached the threshold. That saves about %s with this request. /ctx-menu taken lists it, and brings it back.",
 					format.Tokens(bust.SizeTokens), format.Tokens(bust.SizeTokens-bust.Price.Removed), format.Dollars(saved)))

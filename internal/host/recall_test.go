@@ -152,8 +152,8 @@ func TestLineIsData(t *testing.T) {
 	}
 }
 
-// The status counts all lines, and also the lines on which the model has acted. After a line, the host waits for some
-// requests before it adds another one.
+// The status shows two numbers: how many lines the host has added, and on how many of them the model has acted. After
+// one line, the host waits for some requests before it adds another.
 func TestStatusCountsLines(t *testing.T) {
 	h := knows(t, schema.HarnessOpenCode)
 	h.says(index.Session{Harness: "opencode", ID: "ses_2", Project: otherSession.Project}, index.User, "Never edit api/server.go without api/server.md.")

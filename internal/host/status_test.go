@@ -39,7 +39,8 @@ func (c slowClient) ModelLimits(ctx context.Context, p schema.ModelLimitsParams)
 	return c.harness.ModelLimits(ctx, p)
 }
 
-// A pass holds its session's lock, but a status of the same session must not wait.
+// A pass holds the lock of its session, and may take long. A request for the status of this session must not wait for
+// it.
 func TestStatusDoesNotWaitForAPass(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "hello")
@@ -294,8 +295,8 @@ func TestSubscribersWaitForTheAnswer(t *testing.T) {
 	}
 }
 
-// Steps may follow each other faster than a person reads. A subscriber gets a few statuses a second, and the last
-// one.
+// Steps may follow each other faster than a person can read. So a subscriber must get only a few statuses a second, but
+// it must always get the last one.
 func TestSubscribersAreToldAFewTimesASecond(t *testing.T) {
 	const passes = 60
 	h := newHarness(t)

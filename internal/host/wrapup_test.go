@@ -75,7 +75,8 @@ func TestFlushPointsToWrapUp(t *testing.T) {
 	}
 }
 
-// The cost of each chunk is recorded, and the facts become memories.
+// A wrap-up consists of several chunks. The cost of each one must be recorded, and the facts in each one must become
+// memories.
 func TestWrapUpPublishesEachChunk(t *testing.T) {
 	h, script := wrapped(t)
 	script.answer = func(p schema.AgentRunParams) (string, error) {

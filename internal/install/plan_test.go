@@ -432,9 +432,9 @@ func (h *home) carried() Shim {
 	return s
 }
 
-// The user's configuration already lists another copy of the shim. As long as this copy exists, an installation only
-// names it. But if the copy is gone, or if the user names a plugin for the installation, the installation replaces the
-// entry.
+// The user's configuration already lists another copy of the shim. As long as the file of this copy exists, an
+// installation leaves the entry alone, and only mentions it in a note. If the file is gone, or if the user has chosen a
+// plugin for this installation, the installation replaces the entry.
 func TestOneShimOnly(t *testing.T) {
 	h := newHome(t)
 	old := filepath.Join(h.root, "old", "adapters", "opencode-shim", "dist", "index.js")

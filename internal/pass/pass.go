@@ -68,8 +68,8 @@ func (e *Engine) Transform(ctx context.Context, c client.Client, key store.Key, 
 	return answer, nil
 }
 
-// A resync leaves garbage of several times the array's size, and the host may then be idle for minutes. So the host
-// soon returns the memory to the system.
+// A resync leaves several times the array's size as garbage in memory. Afterwards, the host may be idle for minutes, so
+// the garbage would stay. So after a large resync, the host soon returns the memory to the system.
 const (
 	largeResyncBytes = 4 << 20
 	afterResync      = 200 * time.Millisecond

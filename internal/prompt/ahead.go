@@ -17,7 +17,8 @@ import (
 // This file is for harnesses that ask for a turn's system prompt before the turn's first pass
 // (SystemVocabulary.ComesFirst).
 
-// The harness calls System before the pass, so readAhead reads the data that System would otherwise get from the pass.
+// Normally, System reads the facts about the model and the cache from the pass. Here the pass comes later, so readAhead
+// gets these facts itself.
 func (pr *Prompts) readAhead(ctx context.Context, c client.Client, s *session.Session, p schema.SystemParams, cfg schema.Config, r *systemRequest) error {
 	limits, err := pr.Models.Limits(ctx, c, p.Directory, p.Model)
 	if err != nil {

@@ -21,8 +21,8 @@ import (
 // A logFormat describes how Claude Code or Codex stores a session: in a log, a file of JSON lines.
 type logFormat struct {
 	name string
-	// dirs returns the directories in which the program keeps its logs. names are patterns of the logs' paths in these
-	// directories, with "%" for the session's id.
+	// dirs returns the directories in which the program keeps its logs. names are patterns for the paths of the logs in
+	// these directories. In a pattern, "%" stands for the session's id.
 	dirs  func(Reader) []string
 	names []string
 	// The reader calls `head` with each line, from the first one on, until a line names the session's directory. `head`
@@ -41,7 +41,7 @@ var Readable = append(slices.Clone(schema.Harnesses), transcript.ClaudeCode, tra
 type logHead struct {
 	// id is the name of the file until a line contains the session's id.
 	id, directory string
-	// A model wrote the prompts of a subagent's session.
+	// isSubagent means that the session belongs to a subagent. It is ignored, because a model wrote its prompts.
 	isSubagent bool
 }
 
@@ -60,8 +60,8 @@ type logStep struct {
 	size           int
 }
 
-// fits limits the lines of a step to the length of the longest line, so that reading a step needs no more memory than
-// reading one line.
+// fits reports whether the step may contain one more line. All lines of a step together are at most as long as the
+// longest line may be, so reading a step needs no more memory than reading one line.
 func (s *logStep) fits(line span) bool { return s.size+line.length <= maxLine }
 
 func (s *logStep) add(to *[]span, line span) {

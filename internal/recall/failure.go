@@ -61,7 +61,8 @@ func signatureOf(line string) signature {
 // for different reasons. So a remedy is shown for such an error only if the agent explained the failure.
 func (s signature) isName() bool { return len(s) == 1 && len(s[0]) >= 12 && weightOf(s[0]) == 3 }
 
-// frame lists words that often surround an error. dull lists words that most errors contain.
+// signatureOf ignores the words in `frame`, which often surround an error. The words in `dull` stay in a signature. But
+// most errors contain some of them, so they are not enough to identify an error.
 var (
 	frame = strings.Fields(`error err e fatal panic exception failed failure fail the a an in at of to is on with for npm warn by and or`)
 	dull  = strings.Fields(`exit status code command exited process build test tests not found found cannot can't could no such file directory undefined unexpected invalid
@@ -93,7 +94,8 @@ func weightOf(w string) float64 {
 	return 1
 }
 
-// isLike reports whether two signatures may come from the same error: the shorter one is a part of the longer one.
+// isLike reports whether two signatures may come from the same error. All words of the shorter one must occur in the
+// longer one, and must make up most of its weight.
 func (s signature) isLike(other signature) bool {
 	if len(s) > len(other) {
 		s, other = other, s
@@ -112,7 +114,7 @@ func (s signature) isLike(other signature) bool {
 	return both >= alike*all
 }
 
-// alike is the share of the longer signature's weight that both signatures must have in common.
+// alike is the least share of the longer signature's weight that both signatures must have in common.
 const alike = 0.7
 
 // hasName reports whether a signature contains a name, for example of a module.
@@ -155,7 +157,8 @@ type remedy struct {
 	sentence, command, file string
 }
 
-// An error must go away within maxSteps messages. After a longer time, something else may have helped.
+// An action of the agent counts as a remedy only if the error goes away within maxSteps messages. Later, something else
+// may have helped.
 const maxSteps = 40
 
 // remedyIn returns what the agent did to make an error go away. `after` contains the session's chunks after the error.

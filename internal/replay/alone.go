@@ -24,10 +24,10 @@ type alone struct {
 	biller            *biller
 }
 
-// request returns the usage of a request in a session that only the harness compacts. plain is the usage without any
-// compaction. If the prompt does not fit into the window, the harness first asks for a summary, and compaction is the
-// usage of this question. Otherwise, compaction is zero. unseen is the number of tokens in each prompt that the trace
-// does not show.
+// request returns the usage of a request in a session that only the harness compacts. plain is the usage that the
+// request would have if nothing were compacted. If the prompt does not fit into the window, the harness first asks a
+// model for a summary. compaction is the usage of this extra request, or zero if there is none. unseen is the number of
+// tokens in each prompt that the trace does not show.
 func (a *alone) request(at int64, model string, r route.Route, p prompt, plain promptcache.Tokens, window, unseen int) (usage, compaction promptcache.Tokens) {
 	if a.from >= len(p.messages) {
 		a.compactions, a.from, a.biller = 0, 0, nil // the harness has taken back the messages and their summary

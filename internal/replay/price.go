@@ -10,7 +10,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// PriceOfBust returns the price of a bust that the pass chose for its gain, and zero for any other pass.
+// PriceOfBust returns the price at which the pass decided to bust. If the pass had no choice, because the prefix was
+// lost anyway, or if it is no bust, the price is zero.
 func (p *Pass) PriceOfBust() schema.BustPrice {
 	if !p.Bust || p.Verdict != schema.Soft {
 		return schema.BustPrice{} // the prefix was already gone, or the harness has changed it

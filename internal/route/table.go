@@ -130,8 +130,8 @@ func All() []Route {
 // IsImplicit reports whether the provider caches prompts by itself, without marks in the request.
 func (r Route) IsImplicit() bool { return r.Breakpoints == 0 }
 
-// Lasting returns the route of requests with this cache life. If life is longer than r's default, this is the route of
-// requests that pay for a longer life.
+// Lasting returns the route of a request that asks for this cache life. Usually this is r itself. But if `life` is
+// longer than r's default, the request pays for the longer life, and has a route with other prices.
 func (r Route) Lasting(life time.Duration) Route {
 	if r.longer == "" || life <= r.Life {
 		return r

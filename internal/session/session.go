@@ -47,8 +47,8 @@ type Session struct {
 	// Inherited is the state that a fork takes over from its original. When it is stored, it becomes nil.
 	Inherited *inherited
 	Chronicle Chronicle
-	// gap describes the messages that no compartment covers although the harness has already removed them from the
-	// array. It is nil if there are no such messages. The array itself then shows which messages no compartment covers.
+	// gap describes the messages that no compartment covers although the harness has already removed them from the array.
+	// It is nil if there are none: then all messages without a compartment are in the array.
 	gap *gap
 	// states and lasting hold the features' own state for this session (see Slot). When the session is forgotten,
 	// states is discarded, but lasting stays.
@@ -57,9 +57,9 @@ type Session struct {
 	// IsUnstored means that the newest pass could not be stored, because the database was busy. The journal then has no
 	// line for the request of this pass.
 	IsUnstored bool
-	// SystemOf is the number of the newest stored pass at the time when the harness last asked for a system prompt, or
-	// 0 if unknown. The harness asks once per request. So if it asks again and no further pass has been stored, the
-	// pass of the second request was lost.
+	// SystemOf helps to notice a pass that was lost. The harness asks for the system prompt once per request, and each
+	// time SystemOf is set to the number of the newest stored pass. If this number is still the same at the next question,
+	// the pass of the request in between was not stored. 0 means unknown.
 	SystemOf int
 	// AnsweredAt is when the harness last reported an answer, in Unix ms.
 	AnsweredAt int64

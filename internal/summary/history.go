@@ -19,7 +19,7 @@ import (
 // defaultHistoryBudget is the history's default share of the usable window, in percent.
 var defaultHistoryBudget = config.Default().HistoryBudgetPercentage
 
-// head returns the history from which this pass can make the head.
+// head returns the content for a new head: the history that this pass would show if it folded.
 func (h *Historian) head(ctx context.Context, ps *pass.Pass, r pipeline.Readings) *pipeline.History {
 	s := ps.Session
 	if s.Mode().IsSubagent {
@@ -74,8 +74,8 @@ func (h *Historian) head(ctx context.Context, ps *pass.Pass, r pipeline.Readings
 	}
 }
 
-// keyFilesIn returns the key files of the project now, and also the files that the head already shows. If they cannot
-// be read, the session goes on without them.
+// keyFilesIn returns the current key files of the project, and those that the head already shows. If they cannot be
+// read, the head gets none.
 func keyFilesIn(ctx context.Context, h *Historian, ps *pass.Pass) []history.KeyFile {
 	s := ps.Session
 	if !ps.Config.Dreamer.PinKeyFiles.Enabled || h.IndexDir == "" || s.Row.Project == "" {
@@ -91,7 +91,8 @@ func keyFilesIn(ctx context.Context, h *Historian, ps *pass.Pass) []history.KeyF
 	return files
 }
 
-// promisesIn returns the promises of the project that are open, or were closed since the head was folded.
+// promisesIn returns the open promises of the project. It also returns promises that were closed since the last fold,
+// because the head still shows them as open.
 func promisesIn(ctx context.Context, h *Historian, ps *pass.Pass) []chronicle.Note {
 	since := int64(math.MaxInt64)
 	if head := ps.Session.Pipe.State.Head; head.Exists() {

@@ -43,7 +43,7 @@ type passFacts struct {
 	limit     int
 	threshold float64
 	lowMark   float64
-	// workingSet is the size in tokens of the newest messages that stay verbatim.
+	// workingSet is the size of the working set in tokens: the newest messages, which stay verbatim.
 	workingSet int
 	// usage is the pressure after the pass, in percent of the limit. size is the size of the pass's prompt in
 	// the host's tokens.
@@ -202,7 +202,8 @@ type run struct {
 	facts   passFacts
 	// cancel ends the run. Its cause wraps context.Canceled.
 	cancel context.CancelCauseFunc
-	// isTakenBack means that the store has withdrawn the messages that the run summarises. The run is about to end.
+	// isTakenBack means that the user has reverted messages that the run summarises, and that the store already knows it.
+	// The run is about to end without a result.
 	isTakenBack bool
 	// summary is the key of the harness's own summary at the start of the array.
 	summary string
@@ -227,8 +228,8 @@ type prospect struct {
 	halvings  int
 }
 
-// summarise checks whether a run should begin, and carries it out. Both may read much text, so summarise does not hold
-// the session's lock meanwhile, and no pass waits for it.
+// summarise checks whether a run should begin. If so, it carries out the run. The check and the run may read much text,
+// so summarise does not hold the session's lock meanwhile, and no pass has to wait.
 func (h *Historian) summarise(key store.Key, facts passFacts) {
 	ctx := h.Background.Lifetime()
 	h.Sessions.FindProject(ctx, facts.directory)

@@ -7,8 +7,8 @@ import "hash/maphash"
 // tokens at most.
 const maxPiece = 64 << 10
 
-// Count returns the number of tokens of s. A special token in the text, for example "<EOT>", counts as plain
-// text, and nothing is normalised. Bytes that are not UTF-8 count as symbols.
+// Count returns the number of tokens of s. If the text contains a special token, for example "<EOT>", it counts as
+// plain text. Count does not normalise the text. It also counts bytes that are not UTF-8.
 //
 // Count is safe for concurrent use. The first call of a process loads the vocabulary. Later calls do not allocate.
 func Count(s string) int {

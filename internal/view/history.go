@@ -55,8 +55,8 @@ func PrintHistories(w io.Writer, all []HistorySession, p Page) error {
 // a session.
 const idColumns = 10
 
-// endOf returns the end of an id, for a table. If cleaning has removed a character of the id, the result does
-// not name a session.
+// endOf returns the end of an id, for a table. If the id contains a control character, endOf removes it, and the user
+// cannot use the result to name the session.
 func endOf(id string) string {
 	runes := []rune(format.Clean(id))
 	return string(runes[max(0, len(runes)-idColumns):])

@@ -27,8 +27,9 @@ type Live struct {
 	Page *TextPage
 	// News are the events of the newest answer. A screen reader reads them, so each event has one line.
 	News []string
-	// requests lists the requests of each session that the view has seen, the newest last. The first one may have begun
-	// before the view did.
+	// requests lists the newest requests of each session, the newest last. The view knows only requests that it has seen
+	// in an answer of the host. So if the first one in a list had already begun when the view started, its figures may be
+	// incomplete.
 	requests map[string][]request
 }
 
@@ -55,8 +56,8 @@ type request struct {
 	readThen, allThen int64 // the sums of the session before this request
 }
 
-// Heard takes in an answer of the host. If the host does not answer, `status` is nil, and `away` gives the reason. The
-// screen then keeps showing the last status.
+// Heard returns the view after an answer of the host. If the host did not answer, `status` is nil, and `away` gives the
+// reason. The view then still shows the last status.
 func (v Live) Heard(status *schema.StatusResult, away string, now time.Time) Live {
 	v.News = nil
 	switch {

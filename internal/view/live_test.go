@@ -8,8 +8,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// heardTwice returns a screen that has seen two requests of one session begin. The second request was a bust, and the
-// provider read 15k of its 20k tokens from its cache.
+// heardTwice returns a view that was open when two requests of one session began. The second request was a bust, and
+// the provider read 15k of its 20k tokens from its cache.
 func heardTwice() Live {
 	st := statusOf(1)
 	s := &st.Sessions[0]
@@ -46,7 +46,8 @@ func TestRequestsAreToldAsTheyCome(t *testing.T) {
 	}
 }
 
-// At each size of the terminal, an opened session shows the texts of the table, and no line is too wide.
+// At each size of the terminal, the view of an opened session must show the texts in `shows`, and no line may be too
+// wide.
 func TestOpenedSessionFits(t *testing.T) {
 	v := heardTwice()
 	v.Choice.Opened = nameOf(v.Status.Sessions[0])

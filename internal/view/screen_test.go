@@ -243,8 +243,8 @@ var (
 	spaceAtEnd = regexp.MustCompile("(?m) +$")
 )
 
-// For every answer of the host and every size of the terminal, the screen fits and has no foreign escape
-// sequence. Without colours, its text is the same.
+// Whatever the host answers and whatever the size of the terminal, the screen must fit. It must contain no control
+// characters from the host's texts. Without colours, it must show the same text.
 func TestScreenAlwaysFits(t *testing.T) {
 	text := rapid.StringOfN(rapid.RuneFrom([]rune("ab/\\-. \x1b\n\té日本🙂\u0301")), 0, 60, -1)
 	number := rapid.IntRange(0, 3_000_000)
@@ -398,7 +398,7 @@ func TestKeysScrollSortAndFilter(t *testing.T) {
 	}
 }
 
-// The prompt must fill the same share of the bar as it fills of the window, and every mark must stay visible.
+// If the prompt fills half of the window, it must also fill half of the bar. Every mark must stay visible.
 func TestBarShowsEachPartAndMark(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		part := rapid.Int64Range(0, 300_000)
@@ -420,7 +420,8 @@ func TestBarShowsEachPartAndMark(t *testing.T) {
 	})
 }
 
-// A notice disappears after some seconds, so the card shows why a wrap-up has stopped.
+// The notice that a wrap-up has stopped disappears after some seconds. So the card must also say why the wrap-up
+// stopped.
 func TestCardSaysWhyAWrapUpStopped(t *testing.T) {
 	st := summarised()
 	st.History.Stopped = &schema.StoppedRun{Kind: "wrapup", At: before(5 * time.Minute), Start: 1, End: 56, Reason: "401 unauthorized"}

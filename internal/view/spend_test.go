@@ -10,7 +10,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/format"
 )
 
-// call makes a call of the historian. Its time is `hours` after the midnight at which 26 November begins in New York.
+// call returns a call of the historian that was made `hours` after the beginning of 26 November in New York.
 func call(hours float64, project, model string, dollars float64, compartments, memories int) chronicle.Call {
 	c := chronicle.Call{
 		At: newYorkMidnight.Add(time.Duration(hours * float64(time.Hour))).UnixMilli(), Agent: "historian",

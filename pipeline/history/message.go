@@ -59,9 +59,9 @@ func MessageOf(m *transcript.Message, ordinal, tokens int) Message {
 	return out
 }
 
-// say adds the text of a part to the message. If the harness wrote the text, say removes the reminders in it. If the
-// user wrote the text, say keeps such a reminder, because the user may have typed it. The reminder then goes to Others,
-// and not to Texts.
+// say adds the text of a part to the message. If the harness wrote the text, say removes reminders from it. If the user
+// wrote it, a reminder stays, because the user may have typed it. But say puts it into Others, since it may also come
+// from the harness.
 func (m *Message) say(p *transcript.Part) {
 	words := "" // of the message's author
 	for _, s := range p.Said() {

@@ -71,9 +71,10 @@ func (r *messageRenderer) isSpent() bool {
 	return true
 }
 
-// removeUnbound removes thinking whose prompt has changed. If the prompt before the message has changed, this is all
-// thinking of the message. Otherwise, it is the thinking after a changed part. If the message contains a second answer,
-// the thinking of the second answer is also removed, because the host does not know the prompt of that answer.
+// removeUnbound removes thinking that the model would reject because its prompt has changed. If the change is before
+// the message, removeUnbound removes all thinking of the message. If the change is in the message, it removes the
+// thinking after the change. If the message contains a second answer, it also removes the thinking of this answer,
+// because the host does not know to which prompt it is bound.
 func (r *messageRenderer) removeUnbound() {
 	gone, steps := r.Unbound, 0
 	for i := range r.m.Parts {
@@ -106,7 +107,7 @@ func (r *messageRenderer) removeFused() {
 			}
 			left, _ = r.answer(start, end)
 		}
-		// If the provider sees nothing of this answer, the next answer follows directly on the one before it. So
+		// The provider does not see an answer without visible parts. So for the next answer, the last visible answer decides:
 		// `continues` and `rawContinues` keep their values.
 		if left != nothing {
 			continues = left == open

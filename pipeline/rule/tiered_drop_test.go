@@ -62,8 +62,8 @@ func TestTierPlanVector(t *testing.T) {
 	}
 }
 
-// The rule keeps the newest fifth of each tier, rounded up. Tools that are protected for another reason count as a part
-// of this fifth.
+// In tier 1 and in tier 2, the rule keeps the newest fifth of the calls, rounded up. A call that is protected for
+// another reason counts towards this fifth.
 func TestTierReserve(t *testing.T) {
 	for _, c := range []struct {
 		tier, n int
@@ -186,8 +186,9 @@ func TestBugB16NothingInvisibleIsDropped(t *testing.T) {
 	}
 }
 
-// Bug class A30: the rule chooses by tier and not by age, so it may drop tag 3 and keep tag 1. The host stored only the
-// highest dropped tag, and took all lower tags for dropped. So a later pass could not drop tag 1.
+// Bug class A30: the rule chooses by tier and not by age, so it may drop tag 3 and keep tag 1. The bug: the host stored
+// only the highest dropped tag, and believed that all lower tags were dropped, too. So a later pass could not drop tag
+// 1.
 func TestBugA30LowerTagsAreStillThereForTheNextEmergency(t *testing.T) {
 	v, state := tiered()
 	v.Messages[0].Items[0].Tier = 1

@@ -9,8 +9,8 @@ const SkeletonWindow = 20
 type View struct {
 	// State is the frozen state, plus the edits that earlier rules have proposed in this pass.
 	State *frozen.Overlay
-	// ReclaimUpTo is the highest tag that existed on an earlier pass that could drop outputs. ToolReclaim drops no
-	// output with a higher tag, so that the model sees each output on at least one pass.
+	// ReclaimUpTo is the highest tag that existed at the last pass that could have dropped outputs. ToolReclaim spares all
+	// outputs with higher tags, so that the model sees each output on at least one pass.
 	ReclaimUpTo int
 	// Messages is the transcript, oldest first.
 	Messages []Message
@@ -123,8 +123,8 @@ type Facts struct {
 }
 
 type Knobs struct {
-	// ProtectedTags is the number of newest active units that are protected, so their drops have to wait. Other rules
-	// use the same number as an age in tags, from which content counts as old.
+	// ProtectedTags is the number of newest active units that are protected, so their drops have to wait. Some rules also
+	// use this number as an age: content that many tags or messages ago counts as old.
 	ProtectedTags int
 	// ReasoningAge is an age in tags. Reasoning that has reached this age is left out.
 	ReasoningAge int
@@ -231,10 +231,11 @@ func (v View) unanswered() *Message {
 // An answer without calls is joined with the step after it, so it belongs to that step. If such an answer is the last
 // message, it counts as a step of its own, because the model may go on with signed thinking and calls.
 //
-// separating returns nothing if the newest step has no signed thinking, or if it has no calls and the user has answered
-// it. There is one exception: if the newest step has no thinking, but an older step of the turn has calls and thinking,
-// separating returns the arcs of the newest step. Without these arcs, the older step would be the last step with calls,
-// and the provider would require its thinking. If a turn ends with calls, lastCalls takes care of them.
+// If the newest step has no signed thinking, there is usually nothing to separate. The same is true if it has no calls,
+// and the user has answered it. There is one exception: the newest step has calls without thinking, and an older step
+// of the turn has thinking and calls. Then separating returns the arcs of the newest step. If they were removed, the
+// older step would be the last step with calls, and the provider would require its thinking. If a turn ends with calls,
+// lastCalls takes care of them.
 func (v View) separating() map[int]bool {
 	newest := v.NewestAnswer()
 	if newest < 0 || len(v.arcsOf(&v.Messages[newest])) == 0 && v.unanswered() == nil {

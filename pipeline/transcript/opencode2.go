@@ -116,10 +116,10 @@ func decodeOpenCode2(step *oc2Step, raw json.Value) Message {
 	case m.Role == "" && len(m.Content) == 0:
 		msg.Role = "" // the message was removed from the wire, or raw is not a step
 	default:
-		// All other messages come here, for example a change of the effort, a result without its call, a message of
-		// another plugin, or OpenCode's reminder at the step limit, which has the role assistant. No patch may change
-		// such a message. A message with the role system is a changed instruction: no summary repeats it, so no head
-		// may replace it. Raw does not include the key, because a fork has another key.
+		// This is any other message, for example a change of the effort, a result without its call, a message of another
+		// plugin, or OpenCode's reminder at the step limit, which has the role assistant. No patch may change it. If its role
+		// is system, it announces changed instructions. No summary repeats them, so no head may replace the message. Raw
+		// leaves out the message's key, because the key is different in a fork.
 		msg.Stays, msg.Nameless = m.Role == "system", m.ID == ""
 		var content struct {
 			Message json.Value `json:"message"`

@@ -4,6 +4,6 @@ package daemon
 
 import "errors"
 
-// This system does not tell which user is at the other end of a connection. Other users are kept out only by the
-// permissions of the runtime directory and of the socket.
+// On this system, a program cannot find out which user is at the other end of a connection. Only the permissions of the
+// runtime directory and of the socket keep other users out.
 func peerUID(int) (int, error) { return 0, errors.ErrUnsupported }

@@ -129,8 +129,8 @@ func tsType(s *jsonschema.Schema) (string, error) {
 	return "", fmt.Errorf("no TypeScript for a schema of type %q", s.Type)
 }
 
-// A methodTable is a TypeScript interface that binds the names of methods to their types. The golden files need a value
-// of this type, too: a constant with the name in `value`.
+// A methodTable is a TypeScript interface that lists methods with the types of their parameters and results. The golden
+// files also need a constant of this type. `value` is the name of this constant.
 type methodTable struct {
 	name, value, comment string
 	caller               schema.Caller

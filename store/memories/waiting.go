@@ -17,12 +17,13 @@ type Waiting struct {
 	Condition string
 	// Since is the time of its newest change, in Unix ms.
 	Since int64
-	// Seen is the text that the newest test has stored.
+	// Seen is a text that each test of the condition can leave for the next test. For example, the test of "merged: login"
+	// stores the newest commit of the branch, because the branch may be deleted before the next test.
 	Seen string
 }
 
-// A Tested is the result of testing a Waiting once. If the condition is true, Reason says why. If not, Reason is "",
-// and Seen is stored for the next test.
+// A Tested is the result of testing a note's condition once. If the condition is true, Reason says why. Otherwise
+// Reason is "", and the store keeps Seen for the next test.
 type Tested struct {
 	Waiting
 	Reason string

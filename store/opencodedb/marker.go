@@ -38,8 +38,8 @@ var (
 	ErrUnanswered = errors.New("no finished answer follows the place")
 )
 
-// A Marker names the rows of a compaction marker. They make OpenCode's array begin with the boundary, a prompt of the
-// user.
+// A Marker holds the ids of the rows that make up one compaction marker. Because of the marker, OpenCode's array begins
+// with the message Boundary, which is a prompt of the user.
 type Marker struct {
 	Boundary       string `json:"boundaryMessageId"`
 	Summary        string `json:"summaryMessageId"`
@@ -47,8 +47,9 @@ type Marker struct {
 	SummaryPart    string `json:"summaryPartId"`
 }
 
-// Mark sets the marker of a session at a prompt of the user: the newest prompt that is not newer than the message with
-// the id `through`. In the same transaction, Mark removes the session's earlier marker. docs/markers.md lists the rows.
+// Mark sets a session's marker at the message with the id `through`, or if this is not a prompt of the user, at the
+// newest prompt before it. In the same transaction, Mark removes the session's earlier marker. docs/markers.md lists
+// the rows.
 func Mark(ctx context.Context, path, session, through string) (m Marker, err error) {
 	err = write(ctx, path, func(c *sqlite3.Conn) (err error) {
 		if err := checkShape(c); err != nil {

@@ -24,8 +24,8 @@ var (
 	sessionsOfTwoSQL string
 )
 
-// Sessions returns the sessions of both versions, most recently used first. A session of version 1 that version 2
-// continues is only in `two`.
+// Sessions returns the sessions of both versions, most recently used first. If version 2 continues a session of version
+// 1, the session is in `two`, and not in `one`.
 func (db *DB) Sessions() (one, two []Session, err error) {
 	if db.has(2) {
 		query := sessionsOfTwoSQL

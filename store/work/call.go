@@ -12,7 +12,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// Calls are the questions of agents. They stay when their sessions and runs are deleted, because the money is spent.
+// Calls stores each question that an agent has asked a model. A call stays after its session and its run are deleted,
+// because the money that it cost still counts.
 type Calls struct{ db *database.DB }
 
 func NewCalls(db *database.DB) *Calls { return &Calls{db} }
@@ -31,7 +32,7 @@ const (
 	Others    = "others"
 )
 
-// A Cap bounds a project's calls since a time. Money is in billionths of a dollar.
+// A Cap limits the cost of the calls that a project has made since a certain time. Money is in billionths of a dollar.
 type Cap struct {
 	Agents        string // whose calls count: Historian, Others, or "" for all agents
 	Money, Tokens int64
@@ -43,8 +44,8 @@ type Spent struct{ Money, Tokens int64 }
 
 func (s Spent) Dollars() float64 { return float64(s.Money) / chronicle.Dollar }
 
-// OverBudget is the error for a call that could exceed a cap. Spent is what the calls that count
-// towards the cap have cost so far, and Needs is the highest possible cost of the new call.
+// OverBudget is the error for a call that could exceed a cap. Spent is the cost so far of the calls to which the cap
+// applies. Needs is the highest possible cost of the new call.
 type OverBudget struct {
 	Cap          Cap
 	Spent, Needs Spent

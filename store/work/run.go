@@ -33,8 +33,8 @@ type RunRow struct {
 	Usage     Usage
 	StartedAt int64 // Unix ms
 
-	// Findings counts the findings that the sidekick has attached to a prompt. They are credited to Holder, the holder
-	// of the lease.
+	// Findings is the number of findings that the sidekick has attached to a prompt. Record adds it to the last call of
+	// the run that held the lease as Holder, so that the user sees what the call has brought.
 	Findings int
 	Holder   string
 
@@ -44,7 +44,8 @@ type RunRow struct {
 	Pass int
 	// UnconfirmedQuotes and UnconfirmedFacts count the parts of the answer that the raw messages do not confirm.
 	UnconfirmedQuotes, UnconfirmedFacts int
-	// Start and End are the range of messages. If the run has succeeded, the store computes them and all fields below.
+	// Start and End are the ordinals of the first and the last message that the run summarised. If the run has succeeded,
+	// the store computes them and all fields below.
 	Start, End int
 	MadeBy     string
 	Produced   int     // number of compartments
@@ -70,7 +71,8 @@ var runSelectSQL string
 //go:embed query/run_sums.sql
 var runSumsSQL string
 
-// Runs have consecutive numbers, so the newest are found without counting rows.
+// The runs of a Work are numbered without gaps, so the statement can compute which runs are too old. It does not have
+// to count rows.
 const runTrimSQL = `
 	DELETE FROM agent_runs
 	WHERE subject = ?1 AND agent = ?2 AND run <= (

@@ -1,8 +1,8 @@
 import type { Message } from "../src/pi.ts"
 
 /**
- * Returns a session of Pi. Every tenth step is a question. The other steps are answers with 3.5 KB of tool output. The
- * session in the benchmark of OpenCode's shim has as many messages as this session has steps.
+ * Returns a session of Pi. Every tenth step is a question. The other steps are answers with 3.5 KB of tool output. If
+ * the benchmark of OpenCode's shim gets as many messages as this session has steps, the two results can be compared.
  */
 export function session(steps: number, now: number): Message[] {
   return Array.from({ length: steps }, (_, i) => (i % 10 === 0 ? [user(i, now)] : answer(i, now))).flat()

@@ -9,7 +9,7 @@ export function registerCommands(pi: Pi, instance: Instance, commands: readonly 
   }
 }
 
-/** Runs a command. The user may choose further commands on its pages. */
+/** Runs a command. The host may answer with a menu, from which the user chooses further commands. */
 async function run(instance: Instance, name: string, args: string, ctx: Context): Promise<void> {
   const { hasUI, ui, sessionManager } = ctx
   const session = sessionManager.getSessionId()

@@ -139,7 +139,10 @@ export function handlers(pi: Pi) {
       instance?.prompt.end()
     },
 
-    /** If Pi refreshes the cached prefix of an idle session, the host learns how long the prefix lives. */
+    /**
+     * Pi keeps the prefix of an idle session in the provider's cache. Tells the host, so that it does not take the
+     * prefix for lost after a pause.
+     */
     cache_warming_decision({ action }: CacheWarmingDecision, ctx: Context): void {
       void guarded("cache_warming_decision", (instance) => {
         if (action === "warm" && ctx.isIdle()) instance.keepsWarm(warmSeconds)

@@ -10,9 +10,12 @@ import { session, type RawMessage } from "./session.ts"
 export interface Bench {
   readonly harness: Harness
   readonly format: ConstructorParameters<typeof Passes>[1]
-  /** A long session, as the harness stores it. A message of the protocol is one or more elements of the array. */
+  /**
+   * A long session, as the harness stores it. In Pi, what the protocol counts as one message can be several elements of
+   * this array: an answer and the results of its calls.
+   */
   history(messages: number, now: number): unknown[]
-  /** The number of elements in the first `messages` messages of the protocol. */
+  /** How many elements of the array make up the first `messages` messages of the protocol. */
   end(history: readonly unknown[], messages: number): number
   /** Runs the shim's pass on an array that the harness has just made. */
   pass(array: unknown[], run: (messages: unknown[]) => Promise<string>): Promise<string>

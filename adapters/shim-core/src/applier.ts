@@ -34,7 +34,7 @@ export class MutationApplier {
     this.key = key
   }
 
-  /** The messages of the head as the host sent them. The newest wire begins with them. */
+  /** The messages of the head as the host sent them. The newest wire begins with these messages. */
   get head(): readonly unknown[] {
     return this.state?.head ?? []
   }
@@ -124,10 +124,16 @@ export class MutationApplier {
   }
 }
 
-/** New patches by the key of their message; undefined for a message that lost its patch. */
+/**
+ * The new patches in an answer, by the key of their message. The value is undefined for a message that no longer has a
+ * patch.
+ */
 type Changes = ReadonlyMap<string, CompiledPatch | undefined>
 
-/** The state after an answer, before the changes to its patches are made. */
+/**
+ * The state that an answer leads to. `commit` stores it, and only then adds the `changed` patches to `patches`. So if
+ * the answer turns out to be invalid, the old state is still complete.
+ */
 interface Next extends Applied {
   changed: Changes
   kept: readonly Kept[]

@@ -16,8 +16,8 @@ export async function within<T>(ms: number, work: Promise<T>): Promise<T | undef
 }
 
 /**
- * Returns the answer of a request. At the deadline, or when the signal aborts, it withdraws the request. While a hook
- * waits for the answer, only the timer in this function keeps the process alive.
+ * Returns the answer of a request. At the deadline, or when the signal aborts, it withdraws the request. The timer is
+ * not unref'ed, because it may be the only thing that keeps the process alive while a hook waits.
  */
 export async function bounded<T>({ answer, cancel }: Pending<T>, deadline: number, signal?: AbortSignal): Promise<T> {
   const timer = setTimeout(() => cancel(new DeadlineExceeded("the host did not answer in time")), Math.max(0, deadline - Date.now()))

@@ -2,9 +2,9 @@ import { spawn } from "node:child_process"
 import { packagedHost } from "./locate.ts"
 
 /**
- * Runs the host's binary for a user at a terminal. The binary is in a separate package for each platform, so npm links
- * the command `magicctx-host` to a script, which is the file at `launcherURL` in the npm package `packageName`.
- * `harness` is the harness that this package supports.
+ * Runs the host's binary for a user at a terminal. The npm package `packageName` contains no binary, because each
+ * platform has its own package for that. So npm links the command `magicctx-host` to a script in `packageName`, which
+ * calls this function. `launcherURL` is the script's own file, and `harness` is the harness of the package.
  */
 export function launchPackagedHost(launcherURL: string, packageName: string, harness: string): void {
   const tried: string[] = []

@@ -23,9 +23,9 @@ const retentionDays = 7
 export const maxLogBytes = 5 << 20
 
 /**
- * Opens <tmp>/magicctx-<user>/<name>-<pid>.log for appending. Logs with the same name that nobody has written to for a
- * week are removed. A process has at most two logs of 5 MB, even if it runs for a long time, or if its host writes much
- * to stderr.
+ * Opens <tmp>/magicctx-<user>/<name>-<pid>.log for appending. It removes logs with the same name to which nobody has
+ * written for a week. A process has at most two logs of 5 MB each, however long it runs, and however much its host
+ * writes to stderr.
  */
 export function openLog(name: string): Log {
   try {

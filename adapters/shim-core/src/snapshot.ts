@@ -1,6 +1,7 @@
 /**
- * Returns a snapshot of a JSON value, with which later values are compared. For example, the snapshot of a long text is
- * a digest. Snapshots make these comparisons fast, because comparisons are most of the cost of a pass in the harness.
+ * Returns a compact copy of a JSON value. The shim keeps it to check later, with isSame, whether the value has changed.
+ * In a snapshot, a digest replaces each long text. This makes the check faster, and the check takes most of the time of
+ * a pass in the harness.
  */
 export function snapshot(value: unknown): unknown {
   if (typeof value === "string") return isDigestible(value) ? digest!(value) : value
@@ -9,8 +10,8 @@ export function snapshot(value: unknown): unknown {
 }
 
 /**
- * True if the value is the same JSON as the value from which the snapshot `was` was made. Another order of members is a
- * difference, because the order on the wire would change, too.
+ * True if the value has not changed since the snapshot `was` was made from it. If only the order of an object's members
+ * has changed, the result is false, because their order on the wire would change, too.
  */
 export function isSame(was: unknown, value: unknown): boolean {
   return was === value || isEqual(was, value) // short, so that an engine inlines it
@@ -29,9 +30,9 @@ function areSame(was: unknown[], values: object): boolean {
 }
 
 /**
- * The snapshot of an object is a list of its names and a list of its values. A snapshot that is itself an object would
- * be slow to compare, because each comparison would look up members by name: in about half of all processes (Bun 1.3),
- * the comparison of a session took twice as long.
+ * The snapshot of an object: one list with the names of its members, and one with their values. It is not an object
+ * with the same members, because isSame would then have to look up each member by name. In about half of all processes
+ * (Bun 1.3), that made checking a session take twice as long.
  */
 export class ObjectSnapshot {
   private readonly names: string[] = []
@@ -60,10 +61,10 @@ export class ObjectSnapshot {
 }
 
 /**
- * The hash function XXH3 with 64 bits, or undefined outside Bun, because only Bun has a hash that is faster than a
- * comparison. A comparison of two strings reads both of them from memory. A digest reads only the new string, and the
- * process does not have to keep a second copy of every tool output. No JSON value is a bigint, so a digest is never
- * mistaken for a value.
+ * The 64-bit hash function XXH3. Outside Bun it is undefined, because no other runtime has a hash that is faster than
+ * comparing the texts. To compare two texts, the process must keep the old text and read both from memory. With a
+ * digest, it reads only the new text, and does not keep a second copy of every tool output. A digest is a bigint, and
+ * JSON has no bigints, so a digest is never mistaken for a value.
  */
 const digest = (globalThis as { Bun?: { hash: { xxHash3(text: string): bigint } } }).Bun?.hash.xxHash3
 

@@ -148,8 +148,9 @@ class Run {
   private isRunning = false
   idle: Promise<void> = Promise.resolve()
   /**
-   * baseline has the directory's instructions as they are in the system prompt. instructions has them as the model last
-   * got them.
+   * baseline is the text of the directory's instructions in the system prompt, which stays the same until the next
+   * compaction. instructions is the newest text that the model has received. If the text changes, the fake sends the
+   * new one as a message.
    */
   private baseline: string | undefined
   private instructions = ""

@@ -21,8 +21,9 @@ func PriceNote(p *replay.Pass) string {
 	return ""
 }
 
-// CacheOf returns what the request has done to the provider's cache: "rebuilt" by a bust, "new"
-// by a hard pass without a bust (for example the first pass), and otherwise "kept". A steady pass can be a bust, for example because the harness has changed sent messages.
+// CacheOf returns the effect of the request on the provider's cache. It is "rebuilt" after a bust, "new" after a hard
+// pass without a bust (for example the first pass), and otherwise "kept". Even a steady pass can be a bust, for example
+// because the harness has changed messages that it had already sent.
 func CacheOf(p *replay.Pass) string {
 	switch {
 	case p.Bust:

@@ -3,7 +3,7 @@ import type { Instance } from "./instance.ts"
 import type { Hooks, ToolRegistration } from "./opencode.ts"
 
 /**
- * Returns the tools that OpenCode registers. It registers them only once. If a newer host describes its tools
+ * Returns the tools for OpenCode to register, which it does only once. If a newer host then describes its tools
  * differently, the old descriptions stay, because they are at the start of the cached prefix.
  */
 export function tools(instance: Instance, registered: InitializeResult | undefined): Record<string, ToolRegistration> {

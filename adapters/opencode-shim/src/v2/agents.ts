@@ -33,8 +33,8 @@ export const lastModels = new Map<string, ModelRef>()
 
 /**
  * Runs a hidden agent in a session without a parent. If the session had a parent, OpenCode would start a turn in the
- * parent when the agent's session ends. The session's permissions deny everything, and the context hook removes its
- * tools.
+ * parent when the agent's session ends. The agent can use no tool: the context hook removes all tools from its
+ * requests, and the session's permissions deny every call.
  */
 export async function runAgent({ session, location, storage }: PluginContext, params: AgentRunParams, signal: AbortSignal): Promise<AgentRunResult> {
   const { directory, system, prompt, title, keep, steps, maxOutput } = params

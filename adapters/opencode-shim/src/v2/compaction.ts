@@ -3,8 +3,8 @@ import type { Entry, Part, SessionCompaction } from "./opencode2.ts"
 import { Steps } from "./steps.ts"
 
 /**
- * The longest text after the head in a summary, in characters: at most `characters`, and at most `perToken` for each
- * token of the model's window.
+ * The summary consists of the head and the text of all messages after it. This text may have at most `characters`
+ * characters, and at most `perToken` characters for each token of the model's window.
  */
 const longestRest = { characters: 60_000, perToken: 0.3 }
 

@@ -6,8 +6,9 @@ import type { Event } from "./opencode2.ts"
 const again = { firstMS: 500, mostMS: 30_000 } as const
 
 /**
- * Reads OpenCode's events until `signal` aborts. If the shim reads too slowly, OpenCode ends the stream, and events are
- * lost. So `follow` subscribes again, and the next request of each session reads the stored messages from OpenCode.
+ * Reads OpenCode's events until `signal` aborts. If the shim reads too slowly, OpenCode ends the stream, and some
+ * events are lost. Then `follow` forgets the facts that it has learned from events, and subscribes again. At its next
+ * request, each session reads these facts from OpenCode's stored messages.
  */
 export async function follow(instance: Instance, signal: AbortSignal): Promise<void> {
   for (let ms: number = again.firstMS; !signal.aborted; ms = Math.min(2 * ms, again.mostMS)) {
@@ -46,7 +47,8 @@ function note(instance: Instance, event: Event): void {
       facts.note(type, data, at)
       const { assistantMessageID: id, finish, tokens, error, model } = data
       const info = { type: "assistant", completed: at, ...(model && { providerID: model.providerID, modelID: model.id }), finish, tokens, ...(error && { error: { type: error.type } }) }
-      // A failed answer can contain thinking, too. The host binds thinking to the wire that `sent` names.
+      // The host has to know which wire led to the answer, because it binds the answer's thinking to this wire. Even a
+      // failed answer can contain thinking.
       return tell(instance, session, { type, id, info, ...(error && { error }) }, passes.sent(session))
     }
     case "session.created":

@@ -21,7 +21,7 @@ type Origin = Pick<PassOf, "parent" | "original">
 
 const lookupMS = 1_000
 
-/** OpenCode 2 creates an instance for each directory, in one process for all of them. */
+/** OpenCode 2 serves all directories in one process, and creates one instance of the plugin for each directory. */
 export class Instance extends PluginInstance {
   readonly ctx: PluginContext
   readonly facts: Facts
@@ -34,8 +34,9 @@ export class Instance extends PluginInstance {
   readonly unsent = new Set<string>()
   protected override readonly noticeAtStart = " Its tools are there as soon as it works."
   /**
-   * `text` is the registered tools as JSON. At first, the shim registers the tools that it remembers from an earlier
-   * start. `isSettled` becomes true when the tools that the host has named are registered instead.
+   * The tools that are registered with OpenCode now. `text` contains them as JSON. At first, the shim registers the
+   * tools that it remembers from an earlier start. When the host has sent its tools, the shim registers these instead,
+   * and sets `isSettled`.
    */
   readonly tools = { text: "[]", registration: Promise.resolve() as Promise<Registration | void>, isSettled: false }
   private readonly runs: AgentRuns

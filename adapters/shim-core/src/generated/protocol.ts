@@ -891,8 +891,8 @@ export interface SessionExport {
   /** passes counts the session's passes so far. */
   passes: number
   /**
-   * tables hold rows of the store: the rows of the session, the rows of all models and, if the session is
-   * about to become a copy, the rows of its original.
+   * tables hold the rows of the session, and the rows of all models. If the session is a fork that has not
+   * had a pass yet, they also hold the rows of its original.
    */
   tables: ExportedTable[]
 }
