@@ -11,11 +11,6 @@ const harness = "opencode"
 /** Places the panel in OpenCode's sidebar, between the sections about the context and about the language servers. */
 const order = 150
 const followMS = 2_000
-/**
- * Whether the prompt's line has room for the long text. On a wider terminal, OpenCode shows its sidebar with the panel,
- * so a short text is enough.
- */
-const hasRoom = (columns: number) => columns >= 112 && columns <= 120
 
 const commands = [
   { name: "ctx-menu", title: "magicctx: status, search, memories, what was taken out" },
@@ -96,7 +91,7 @@ class Half {
       slots: {
         sidebar_content: shown((session) => panels.sidebar(session)),
         // OpenCode shows this line beside the names of the agent and the model.
-        session_prompt_right: shown((session) => panels.line(session, ({ brief, line }) => (hasRoom(api.renderer.width) ? line.replace("magicctx ", "") : brief))),
+        session_prompt_right: shown((session) => panels.fittedLine(session, ({ brief, line }) => [line.replace("magicctx ", ""), brief])),
       },
     })
   }

@@ -77,7 +77,14 @@ class FakeScreen {
     this.session = session
     this.solid.clear()
     const [sidebar, line] = ["sidebar_content", "session_prompt_right"].map((name) => this.slots[name]!({}, { session_id: session }) as Node)
-    return { rows: () => rowsOf(sidebar!), line: () => line!.content, colours: () => coloursOf(sidebar!) }
+    const box = {}
+    line!.parent = box
+    const resize = (width: number) => {
+      line!.width = width
+      line!.onSizeChange!()
+    }
+    resize(40)
+    return { rows: () => rowsOf(sidebar!), line: () => rowsOf(line!)[0], resize, box, colours: () => coloursOf(sidebar!) }
   }
 
   close(): void {
@@ -125,6 +132,14 @@ test("sidebar and line show the panel of the session on the screen", async (t) =
   assert.equal((observer as { client?: string }).client, "opencode-tui")
 })
 
+test("the line takes only the room that OpenCode's own names leave", async (t) => {
+  const { box, line, resize } = (await load(t)).open("s1")
+  await until(() => line() !== "magicctx: no request yet" && line() !== "")
+  assert.deepEqual(box, { flexBasis: 0, flexGrow: 1 })
+  const shown = [100, 40, 3].map((columns) => (resize(columns), line()))
+  assert.deepEqual(shown, ["45% of 200k · 7 taken out · saved $1.50 … /ctx-status", "45% · 7 taken out … /ctx-status", ""])
+})
+
 test("the panel follows the session that is shown, and no other", async (t) => {
   const opencode = await load(t)
   const asked = fake.received("session/subscribe").length
@@ -161,7 +176,9 @@ test("the panel survives a restart of the host, and says meanwhile that it waits
 test("a host that cannot work says why, and an older host has no panel", async (t) => {
   const broken = await load(t, { results: { initialize: { ...initialized, enabled: false, reason: "the disk is full" } } })
   const first = broken.open("s1")
-  await until(() => first.line() === "magicctx is not working: the disk is full")
+  await until(() => first.line() === "magicctx is not working: the disk is fu…")
+  first.resize(41)
+  assert.equal(first.line(), "magicctx is not working: the disk is full")
   broken.close()
   const { panel: _, ...older } = status
   const second = (await load(t, { results: { "session/status": older } })).open("s1")
