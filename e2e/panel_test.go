@@ -165,7 +165,8 @@ func TestPanelOnTheScreen(t *testing.T) {
 			if small == full {
 				t.Fatalf("both prompts fill the window to %s", full)
 			}
-			screen := s.wait(full, "/ctx-status")
+			measured := map[int]string{140: "of 30k tokens (" + strings.TrimSpace(full) + ")", 120: full + "of 30k · spent $", 80: full + "· $"}
+			screen := s.wait(measured[size.Columns], "/ctx-status")
 			t.Logf("the screen:\n%s", screen)
 			for _, words := range []string{"system prompt", "tool definitions", "conversation", "tool calls", "cache hits", "last bust   none yet", "spent   "} {
 				if isWide := size.Columns > 120; strings.Contains(screen, words) != isWide {
@@ -182,7 +183,7 @@ func TestPanelOnTheScreen(t *testing.T) {
 				if err := s.Resize(pitest.Size{Columns: 80, Rows: size.Rows}); err != nil {
 					t.Fatal(err)
 				}
-				t.Logf("in 80 columns:\n%s", s.wait(names))
+				t.Logf("in 80 columns:\n%s", s.wait(names+" ", full+"· $"))
 				if err := s.Resize(size); err != nil {
 					t.Fatal(err)
 				}

@@ -65,17 +65,14 @@ export class Panels {
     return text
   }
 
-  /**
-   * Draws a line about a session beside the names of the agent and the model in OpenCode 1. `linesOf` returns lines, the
-   * best first. The first one that fits is shown.
-   */
-  fittedLine(session: () => string, linesOf: (panel: Panel) => string[]): Element {
+  /** Draws the longest line about a session that fits beside the names of the agent and the model in OpenCode 1. */
+  fittedLine(session: () => string): Element {
     const { createSignal, setProp } = this.solid
     const [room, setRoom] = createSignal(0)
     const line = this.row([
       this.text(() => {
         const { panel, note = "" } = this.viewOf(session())
-        return (panel ? linesOf(panel) : [note, cut(note, room())]).find(({ length }) => length <= room()) ?? ""
+        return (panel?.lines ?? [cut(note, room())]).find(({ length }) => length <= room()) ?? ""
       }, ({ muted }) => muted, { wrapMode: "none" }),
     ])
     const props = {

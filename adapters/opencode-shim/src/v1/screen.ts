@@ -91,7 +91,7 @@ class Half {
       slots: {
         sidebar_content: shown((session) => panels.sidebar(session)),
         // OpenCode shows this line beside the names of the agent and the model.
-        session_prompt_right: shown((session) => panels.fittedLine(session, ({ brief, line }) => [line.replace("magicctx ", ""), brief])),
+        session_prompt_right: shown((session) => panels.fittedLine(session)),
       },
     })
   }
