@@ -1,4 +1,5 @@
 import { acquireHost, asError, askStatus, executeCommand, Host, locateHost, Method, openLog, ProtocolMajor, ProtocolMinor, RpcError, startHost, walk, type Choice, type Dialogs, type Lease, type Log, type Opening, type SessionStatus } from "@magicctx/shim-core"
+import { noticeMS } from "../notices.ts"
 import { dialogsOf, showText, type Stack } from "../tui/dialogs.ts"
 import { Panels, type Colours } from "../tui/panels.ts"
 import { claimTerminal, loadSolid, type Solid } from "../tui/solid.ts"
@@ -175,6 +176,6 @@ class Half {
     if (!answer) return
     const { title = "magicctx", message, variant, stays } = answer
     if (stays && solid) showText(stack, solid, title, message)
-    else api.ui.toast({ title, message, variant })
+    else api.ui.toast({ title, message, variant, duration: noticeMS(message) })
   }
 }
