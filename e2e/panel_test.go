@@ -26,10 +26,10 @@ type screen struct {
 
 const window = 30_000
 
-func (d *download) screen(size pitest.Size) *screen {
+func (d *download) screen(size pitest.Size, modelName string) *screen {
 	d.t.Helper()
 	cmd, client, err := opencodetest.Screen(d.ctx, opencodetest.Options{
-		Repo: product.Repo, Home: d.user.Home, Project: d.project, MockURL: d.mock.URL(), Inline: true,
+		Repo: product.Repo, Home: d.user.Home, Project: d.project, MockURL: d.mock.URL(), Inline: true, ModelName: modelName,
 		Limits: opencodetest.Limits{Context: window, Output: 2000}, Config: map[string]any{"snapshot": false},
 	})
 	if err != nil {
@@ -152,7 +152,11 @@ func TestPanelOnTheScreen(t *testing.T) {
 			} else {
 				d.command("install", "opencode", "--yes")
 			}
-			s := d.screen(size)
+			name := "Claude Mock"
+			if size.Columns > 80 {
+				name += " (with a longer name)"
+			}
+			s := d.screen(size, name)
 			first := s.open("\x1b]0;red\x07\x1b[31m $(touch pwned) `touch pwned`\nsecond line")
 			s.play(first, mockllm.Say("Hello."), s.readNotes("toolu_panel"), mockllm.Say("It says 41."), mockllm.Say("Still 41."))
 			small := s.say(first, "Hello?")
@@ -161,11 +165,27 @@ func TestPanelOnTheScreen(t *testing.T) {
 			if small == full {
 				t.Fatalf("both prompts fill the window to %s", full)
 			}
-			screen := s.wait(full, "/ctx-status")
+			measured := map[int]string{140: "of 30k tokens (" + strings.TrimSpace(full) + ")", 120: full + "of 30k · spent $", 80: full + "· $"}
+			screen := s.wait(measured[size.Columns], "/ctx-status")
 			t.Logf("the screen:\n%s", screen)
 			for _, words := range []string{"system prompt", "tool definitions", "conversation", "tool calls", "cache hits", "last bust   none yet", "spent   "} {
 				if isWide := size.Columns > 120; strings.Contains(screen, words) != isWide {
 					t.Errorf("the screen shows %q: %t", words, !isWide)
+				}
+			}
+
+			// The line must not take the room of OpenCode's own names, which OpenCode would break into columns of letters.
+			names := "Build · " + name + " Mock Anthropic"
+			if !strings.Contains(screen, names) {
+				t.Error("OpenCode's own names are broken")
+			}
+			if size.Columns > 80 {
+				if err := s.Resize(pitest.Size{Columns: 80, Rows: size.Rows}); err != nil {
+					t.Fatal(err)
+				}
+				t.Logf("in 80 columns:\n%s", s.wait(names+" ", full+"· $"))
+				if err := s.Resize(size); err != nil {
+					t.Fatal(err)
 				}
 			}
 
@@ -194,7 +214,7 @@ func TestPaletteOnTheScreen(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.command("install", "opencode", "--yes")
-	s := d.screen(pitest.Size{Columns: 80, Rows: 24})
+	s := d.screen(pitest.Size{Columns: 80, Rows: 24}, "")
 	session := s.open("Commands")
 	s.play(session, s.readNotes("toolu_palette"), mockllm.Say("It says 41."), mockllm.Say("Hello."))
 	s.say(session, "What is the answer?")

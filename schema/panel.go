@@ -5,9 +5,10 @@ package schema
 // its texts have times of the day ("14:32") and no ages ("5 minutes ago").
 type Panel struct {
 	// Line is the panel in at most 80 columns, for example "magicctx 45% of 200k · 7 taken out · saved $1.50 …
-	// /ctx-status". Brief has at most 36 columns, for example "45% · 7 taken out … /ctx-status".
-	Line  string `json:"line"`
-	Brief string `json:"brief"`
+	// /ctx-status". Lines say the same without the name, from the longest line to the shortest, for example "45% …". A
+	// screen shows the first one for which it has room.
+	Line  string   `json:"line"`
+	Lines []string `json:"lines"`
 	// Size compares the prompt with the window, for example "90k of 200k tokens (45%)".
 	Size string `json:"size"`
 	// Parts are the sources of the prompt that are not empty, in the order of the bar.

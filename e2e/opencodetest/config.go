@@ -62,7 +62,7 @@ func config(mockURL string, o Options) object {
 		"enabled_providers": []string{AnthropicProvider, OpenAIProvider},
 		"provider": object{
 			AnthropicProvider: provider("Mock Anthropic", "@ai-sdk/anthropic", object{
-				"claude-mock-5-0": model(ClaudeModel, "Claude Mock", true), "claude-other-5-0": model(OtherClaudeModel, "Claude Other", true), "claude-mini-5-0": model(SmallModel, "Claude Mini", false),
+				"claude-mock-5-0": model(ClaudeModel, cmp.Or(o.ModelName, "Claude Mock"), true), "claude-other-5-0": model(OtherClaudeModel, "Claude Other", true), "claude-mini-5-0": model(SmallModel, "Claude Mini", false),
 				"claude-fable-5-1": model(BindingModel, "Claude Fable 5.1", true), "claude-fable-5-2": model(OtherBindingModel, "Claude Fable 5.2", true),
 			}),
 			OpenAIProvider: provider("Mock OpenAI", "@ai-sdk/openai-compatible", object{

@@ -32,6 +32,8 @@ type Options struct {
 	// With FlatPrices, cached tokens cost as much as written tokens, so every bust pays off. Without it, the prices are
 	// those of Claude Sonnet.
 	FlatPrices bool
+	// ModelName is the name of ClaudeModel on OpenCode's screen. The default is "Claude Mock".
+	ModelName string
 	// ReadPrice is the price of a million cached tokens in $. 0 means 0.3, the price of Claude Sonnet.
 	ReadPrice float64
 	// Config is merged over the generated opencode.json, key by key.

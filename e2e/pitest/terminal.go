@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"strings"
 	"sync"
@@ -65,6 +66,22 @@ func OnTerminal(ctx context.Context, program *exec.Cmd, size Size) (*Terminal, e
 		_ = cmd.Wait() // the screen shows why the process has ended
 	}()
 	return t, nil
+}
+
+// Resize changes the size of the terminal, and clears its screen. The program gets a signal, and draws itself again.
+func (t *Terminal) Resize(size Size) error {
+	children, err := os.ReadFile(fmt.Sprintf("/proc/%[1]d/task/%[1]d/children", t.PID()))
+	if err != nil {
+		return fmt.Errorf("resize a terminal: %w", err)
+	}
+	t.mu.Lock()
+	t.screen = newScreen(size.Columns, size.Rows)
+	t.mu.Unlock()
+	file := fmt.Sprintf("/proc/%s/fd/0", strings.TrimSpace(string(children)))
+	if out, err := exec.Command("stty", "-F", file, "cols", fmt.Sprint(size.Columns), "rows", fmt.Sprint(size.Rows)).CombinedOutput(); err != nil {
+		return fmt.Errorf("resize a terminal: %w: %s", err, out)
+	}
+	return nil
 }
 
 func (t *Terminal) Write(p []byte) (int, error) {

@@ -617,6 +617,22 @@ func TestStatusOfASessionHasThePanel(t *testing.T) {
 	}
 }
 
+// The bar of sources showed no system prompt if the host adds no guidance to it, for example because of skip_signatures.
+func TestPanelNamesASystemPromptWithoutGuidance(t *testing.T) {
+	h := newHarness(t)
+	h.user("u1", "hello")
+	h.pass()
+	prompt := "You are terse. <!-- magic-context: skip -->" + strings.Repeat(" Answer in one word.", 100)
+	if r, err := h.host.System(t.Context(), h, schema.SystemParams{Session: testSession, Directory: "/p", System: []string{prompt}}); err != nil || r.System != nil {
+		t.Fatalf("the prompt became %q, %v", r.System, err)
+	}
+	h.answered("a1", 12_345)
+	st, err := h.host.SessionStatus(t.Context(), h, schema.SessionStatusParams{Harness: "opencode", Session: testSession})
+	if err != nil || st.Panel == nil || st.Panel.Parts[0].Source != "system" || st.Panel.Parts[0].Tokens < 400 {
+		t.Errorf("the panel is %+v, %v", st.Panel, err)
+	}
+}
+
 // An array of two million numbers takes 4 kB in a compressed trace. If the host read the numbers as messages, they
 // would take 6 GB of memory.
 func TestArrayWithTooManyMessagesIsRefused(t *testing.T) {

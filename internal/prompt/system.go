@@ -62,8 +62,15 @@ func (pr *Prompts) System(ctx context.Context, c client.Client, key store.Key, p
 		}
 	}
 	guided := wantsGuidance(cfg.SystemPromptInjection, p.System)
-	if s.Row.Passes == 0 && !words.ComesFirst || !guided && !r.binds {
+	if s.Row.Passes == 0 && !words.ComesFirst {
 		return unchanged, nil
+	}
+	if !guided && !r.binds {
+		state := s.Row.System
+		if state.SystemTokens == 0 { // the status names the size of the prompt
+			state.SystemTokens = tokens.Count(strings.Join(p.System, "\n"))
+		}
+		return unchanged, pr.saveSystem(ctx, s, state)
 	}
 	text := guidanceFor(m, cfg)
 	if guided && text != "" && !strings.Contains(strings.Join(r.prompt, "\n"), guidanceHeading) {

@@ -1,7 +1,9 @@
 package words
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,35 +42,55 @@ func Panel(st schema.SessionStatus, problems []string, now time.Time) *schema.Pa
 	add("saved", "", moneyOf(st.Saved))
 	add("spent", "", Spent(st.Saved))
 
-	brief := briefOf(st, len(faults)+len(problems))
-	p.Line = lineOf(maxLine, append([]string{"magicctx " + brief[0]}, brief[1:]...))
-	brief[0], _, _ = strings.Cut(brief[0], " of ")
-	p.Brief = lineOf(maxBrief, brief)
+	p.Lines = linesOf(briefOf(st, len(faults)+len(problems)))
+	for _, line := range p.Lines {
+		if p.Line = "magicctx " + line; format.Columns(p.Line) <= maxLine {
+			break
+		}
+	}
 	return p
 }
 
 const (
-	// A panel has a long and a brief line of at most these lengths, in columns. On a terminal of 80 columns, OpenCode 1
-	// shows the brief line beside the name of the model, and usually has 36 columns for it. If the line were longer,
-	// OpenCode would cut out its middle.
-	maxLine  = 80
-	maxBrief = 36
+	maxLine = 80
 	// fullView is the command that shows everything for which a line has no room.
 	fullView = "/ctx-status"
 )
 
-// lineOf joins texts to a line of at most `columns` columns, and ends it with fullView. If the texts do not all fit, it
-// keeps the first ones, and an ellipsis stands for the rest.
-func lineOf(columns int, texts []string) string {
-	line := strings.Join(texts, " · ") + " · " + fullView
-	for n := len(texts) - 1; n > 0 && format.Columns(line) > columns; n-- {
-		line = strings.Join(texts[:n], " · ") + " … " + fullView
+var shorter = strings.NewReplacer(" taken out", " out", "spent ", "", "less than ", "<")
+
+// linesOf joins texts to lines, from the longest line to the shortest. The lines first lose texts until only the vital
+// ones are left, then words, and then the command for the rest. An ellipsis stands for everything that is left out.
+func linesOf(texts []string, vital, least int) (lines []string) {
+	short := slices.Clone(texts[:vital])
+	short[0], _, _ = strings.Cut(short[0], " of ")
+	for i, text := range short {
+		short[i] = shorter.Replace(text)
 	}
-	return line
+	add := func(shown []string, end string) {
+		if len(shown) < len(texts) || end == "" {
+			end = " … " + end
+		} else {
+			end = " · " + end
+		}
+		lines = append(lines, strings.TrimSpace(strings.Join(shown, " · ")+end))
+	}
+	for n := len(texts); n >= vital; n-- {
+		add(texts[:n], fullView)
+	}
+	for n := vital; n >= least; n-- {
+		add(short[:n], fullView)
+	}
+	for n := vital; n > 0; n-- {
+		add(short[:n], "")
+	}
+	return lines
 }
 
-// briefOf returns short texts about a session, the most important first.
-func briefOf(st schema.SessionStatus, problems int) []string {
+// briefOf returns short texts about a session, the most important first. The first `vital` of them say how full the
+// window is, what was taken out, and what the session has cost. The first `least` of them are worth nothing without the
+// command that tells more, for example the number of problems.
+func briefOf(st schema.SessionStatus, problems int) (all []string, vital, least int) {
 	full := format.Percent(st.Pressure)
 	switch {
 	case st.ContextTokens > 0:
@@ -76,28 +98,29 @@ func briefOf(st schema.SessionStatus, problems int) []string {
 	case st.InputTokens > 0: // the window is unknown
 		full = format.Tokens(st.InputTokens) + " tokens"
 	}
-	all := []string{full}
+	all = []string{full}
 	add := func(isKnown bool, text string, args ...any) {
 		if isKnown {
 			all = append(all, fmt.Sprintf(text, args...))
 		}
 	}
 	add(problems > 0, "%s", format.Count(problems, "problem"))
+	saved, summarised := cmp.Or(st.Saved, &schema.Saving{}), cmp.Or(st.Head, &schema.HeadStatus{}).Through
 	add(st.Dropped > 0, "%d taken out", st.Dropped)
-	if h := st.Head; h != nil {
-		add(h.Through > 0, "1-%d summarised", h.Through)
+	add(st.Dropped == 0 && summarised > 0, "1-%d summarised", summarised)
+	add(saved.Spent > 0, "spent %s", format.Dollars(saved.Spent))
+	if vital, least = len(all), len(all); problems > 0 {
+		least = 2
 	}
-	if s := st.Saved; s != nil {
-		add(s.Money > 0, "saved %s", format.Dollars(s.Money))
-		add(s.Spent > 0, "spent %s", format.Dollars(s.Spent))
-	}
+	add(st.Dropped > 0 && summarised > 0, "1-%d summarised", summarised)
+	add(saved.Money > 0, "saved %s", format.Dollars(saved.Money))
 	add(st.History != nil && st.History.Running != nil, "summarising")
 	if b := st.LastBust; b != nil {
 		all = append(all, "last bust: "+format.Clean(b.Words))
 	}
 	add(st.CacheHitRate > 0, "cache %s", format.Percent(st.CacheHitRate))
 	add(st.Queued > 0, "%d to drop", st.Queued)
-	return all
+	return all, vital, least
 }
 
 // partsOf splits a prompt by its sources. Like all other sizes, the sizes of the head's sections are in the provider's

@@ -28,14 +28,8 @@ func full() schema.SessionStatus {
 
 func TestPanel(t *testing.T) {
 	p := Panel(full(), []string{"the key  x is wrong"}, noon)
-	if want := "magicctx 45% of 200k · 1 problem · 7 taken out · 1-42 summarised … /ctx-status"; p.Line != want {
+	if want := "magicctx 45% of 200k · 1 problem · 7 taken out · spent $3.20 … /ctx-status"; p.Line != want {
 		t.Errorf("got %q, want %q", p.Line, want)
-	}
-	if want := "45% · 1 problem … /ctx-status"; p.Brief != want {
-		t.Errorf("got %q, want %q", p.Brief, want)
-	}
-	if got, want := Panel(full(), nil, noon).Line, "magicctx 45% of 200k · 7 taken out · 1-42 summarised · saved $1.50 … /ctx-status"; got != want {
-		t.Errorf("without a problem: got %q, want %q", got, want)
 	}
 	var got []string
 	for _, f := range p.Facts {
@@ -67,10 +61,45 @@ func TestPanel(t *testing.T) {
 	}
 }
 
+// The first line that fits is shown. Users who see only this line must learn what the session has cost.
+func TestLines(t *testing.T) {
+	fit := func(lines []string, columns int) string {
+		i := slices.IndexFunc(lines, func(line string) bool { return utf8.RuneCountInString(line) <= columns })
+		return append(lines, "")[i]
+	}
+	st, problems := full(), []string{"the disk is slow"}
+	onlySummarised := full()
+	onlySummarised.Dropped = 0
+	onlySpent := schema.SessionStatus{Pressure: 0.51, ContextTokens: 30_000, CacheHitRate: 0.55, Saved: &schema.Saving{Spent: 0.004}}
+	for _, test := range []struct {
+		st       schema.SessionStatus
+		problems []string
+		columns  int
+		want     string
+	}{
+		{st, nil, 71, "45% of 200k · 7 taken out · spent $3.20 · 1-42 summarised … /ctx-status"},
+		{st, nil, 70, "45% of 200k · 7 taken out · spent $3.20 … /ctx-status"},
+		{st, nil, 36, "45% · 7 out · $3.20 … /ctx-status"},
+		{st, nil, 32, "45% · 7 out · $3.20 …"},
+		{st, nil, 20, "45% · 7 out …"},
+		{st, nil, 5, "45% …"},
+		{st, problems, 36, "45% · 1 problem … /ctx-status"},
+		{st, problems, 28, "45% · 1 problem · 7 out …"},
+		{onlySummarised, nil, 36, "45% · 1-42 summarised · $3.20 …"},
+		{onlySpent, nil, 36, "51% · <$0.01 … /ctx-status"},
+		{schema.SessionStatus{}, nil, 36, "0% · /ctx-status"},
+		{schema.SessionStatus{}, nil, 10, "0% …"},
+	} {
+		if got := fit(Panel(test.st, test.problems, noon).Lines, test.columns); got != test.want {
+			t.Errorf("%d columns: got %q, want %q", test.columns, got, test.want)
+		}
+	}
+}
+
 // A session without a measured request has no figures in its panel.
 func TestPanelOfANewSession(t *testing.T) {
 	p := Panel(schema.SessionStatus{}, nil, noon)
-	if p.Line != "magicctx 0% · /ctx-status" || p.Brief != "0% · /ctx-status" || p.Size != "no request measured yet" || len(p.Parts) != 0 {
+	if p.Line != "magicctx 0% · /ctx-status" || p.Size != "no request measured yet" || len(p.Parts) != 0 {
 		t.Errorf("%+v", p)
 	}
 	if got := Panel(schema.SessionStatus{InputTokens: 9400}, nil, noon).Line; got != "magicctx 9.4k tokens · /ctx-status" {
@@ -109,7 +138,7 @@ func TestPanelIsSafeToShow(t *testing.T) {
 	st.History.Failures, st.History.LastError, st.History.FailedAt = 1, hostile, noon.UnixMilli()
 	st.History.Stopped = &schema.StoppedRun{Kind: hostile, Reason: hostile}
 	p := Panel(st, []string{hostile}, noon)
-	texts := []string{p.Line, p.Brief, p.Size}
+	texts := append([]string{p.Line, p.Size}, p.Lines...)
 	for _, f := range p.Facts {
 		texts = append(texts, f.Label, f.Text)
 	}
@@ -118,8 +147,8 @@ func TestPanelIsSafeToShow(t *testing.T) {
 			t.Errorf("%q is not safe", text)
 		}
 	}
-	if line, brief := utf8.RuneCountInString(p.Line), utf8.RuneCountInString(p.Brief); line > 80 || brief > 36 {
-		t.Errorf("%d and %d characters", line, brief)
+	if n := utf8.RuneCountInString(p.Line); n > 80 {
+		t.Errorf("the line has %d characters", n)
 	}
 }
 

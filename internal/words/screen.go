@@ -11,6 +11,7 @@ import (
 
 const (
 	widgetColumns, widgetLines = 76, 9 // Pi shows at most ten lines
+	faultLines                 = 4     // so bar, legend and faults never need more than widgetLines
 
 	barColumns   = 44
 	labelColumns = 13
@@ -30,22 +31,39 @@ func Widget(p *schema.Panel) []string {
 		return nil
 	}
 	lines := append([]string{barOf(p, barColumns) + "  " + p.Size}, flow(legendOf(p, func(part schema.PanelPart) string { return part.Source }), "  ", widgetColumns)...)
-	var faults, facts []string
+	var facts, faults []string
+	problems := 0
 	for _, f := range p.Facts {
 		switch {
 		case f.Tone == "alarm" || f.Tone == "notice":
-			faults = append(faults, format.Cut("! "+f.Text, widgetColumns))
+			if problems++; problems == 1 {
+				faults = faultOf(f.Text)
+			}
 		case f.Label == "summaries" || f.Label == "memories" || f.Label == "taken out": // the bar already shows these sizes
 		default:
 			text, _, _ := strings.Cut(f.Text, " on prompts")
 			facts = append(facts, format.Cut(labelOf(f)+" "+strings.TrimSuffix(text, " of all prompts"), widgetColumns))
 		}
 	}
-	if more := len(faults) - 1; more > 0 {
-		faults = append(faults[:1], fmt.Sprintf("! %s more: /ctx-status", format.Count(more, "problem")))
+	if more := problems - 1; more > 0 {
+		faults = append(faults, fmt.Sprintf("! %s more: /ctx-status", format.Count(more, "problem")))
 	}
 	rest := flow(facts, " · ", widgetColumns)
 	return append(append(lines, faults...), rest[:min(len(rest), widgetLines-len(lines)-len(faults))]...)
+}
+
+// faultOf breaks the text of a problem into lines. The remedy stands at the end of the text.
+func faultOf(text string) []string {
+	lines := format.Folded(text, widgetColumns-2)
+	if len(lines) > faultLines {
+		lines = lines[:faultLines]
+		lines[faultLines-1] = format.Cut(lines[faultLines-1], widgetColumns-4) + " …"
+	}
+	for i, line := range lines {
+		lines[i] = "  " + line
+	}
+	lines[0] = "!" + lines[0][1:]
+	return lines
 }
 
 // Screen describes a session in lines for a terminal of this width: its panel, and the newest pieces that were

@@ -10,20 +10,25 @@ import (
 )
 
 func TestWidget(t *testing.T) {
-	got := Widget(Panel(full(), []string{"the key x is wrong", "the disk is slow"}, noon))
+	trouble := "the historian has answered nothing for an hour, because its provider refuses the key. Set historian.model to a model that you can use: /ctx-menu"
+	got := Widget(Panel(full(), []string{trouble, "the disk is slow"}, noon))
 	want := []string{
 		"█%#+▒▒▒▒░░░░░░░░░░░·········│···············  90k of 200k tokens (45%)",
 		"█ system 5k  ▓ definitions 4k  % documents 1.2k  # summaries 6.7k",
 		"+ memories 1.8k  ▒ conversation 21k  ░ tools 49.3k  ~ thinking 1k",
-		"! the key x is wrong",
+		"! the historian has answered nothing for an hour, because its provider",
+		"  refuses the key. Set historian.model to a model that you can use:",
+		"  /ctx-menu",
 		"! 1 problem more: /ctx-status",
 		"cache hits 93% · last bust 11:00, getting full; freed 43k, cost $0.04",
 		"next bust │ at 130k tokens; 5 pieces marked by the model",
-		"historian at work since 11:58 · dreamer task 2 of 5 (verify) since 11:57",
-		"saved about $1.50 · spent about $3.20",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	cut := faultOf(strings.Repeat("trouble ", 60))
+	if len(cut) != faultLines || !strings.HasSuffix(cut[faultLines-1], "trouble …") {
+		t.Errorf("a long problem: %q", cut)
 	}
 	st := full()
 	st.Sidekick = &schema.SidekickStatus{}

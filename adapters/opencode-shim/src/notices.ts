@@ -1,4 +1,5 @@
-export const noticeMS = 6_000
+/** How long a toast shows a text: as long as a person needs who reads three words a second, but at most 15 s. */
+export const noticeMS = (text: string) => Math.min(Math.max(6_000, text.split(" ").length * 333), 15_000)
 
 const later = (body: () => void, ms: number) => void setTimeout(body, ms).unref()
 
@@ -7,7 +8,7 @@ const later = (body: () => void, ms: number) => void setTimeout(body, ms).unref(
  * replaces the previous one. So notices wait until a user is there and the previous notice is over. A notice of trouble
  * comes first, because it says that prompts are sent without magicctx.
  */
-export class Notices<T = string> {
+export class Notices<T extends string | { message: string } = string> {
   private readonly waiting: Array<() => T> = []
   private hasUser = false
   private shown: (() => T) | undefined
@@ -43,11 +44,13 @@ export class Notices<T = string> {
     const make = this.waiting.shift()
     if (make === undefined) return
     this.shown = make
-    this.show(make(), noticeMS)
+    const notice = make()
+    const ms = noticeMS(typeof notice === "string" ? notice : notice.message)
+    this.show(notice, ms)
     this.after(() => {
       if (this.shown !== make) return // a notice of trouble has replaced this notice
       this.shown = undefined
       this.showNext()
-    }, noticeMS)
+    }, ms)
   }
 }

@@ -6,6 +6,9 @@ export interface Node {
   content?: string
   fg?: unknown
   children: Node[]
+  parent?: object
+  width?: number
+  onSizeChange?(): void
 }
 
 /** The texts of an element, one for each row. */

@@ -37,3 +37,12 @@ test("trouble does not wait for the notice before it", () => {
   timers.shift()!()
   assert.deepEqual(shown, ["one is odd", "it does not work", "two is odd"])
 })
+
+// A notice of a bust has about 35 words, and was gone after 5 s.
+test("a notice stays as long as a person needs to read it", () => {
+  const shown: number[] = []
+  const notices = new Notices<{ message: string }>((_, ms) => shown.push(ms), (body, ms) => (shown.push(ms), body()))
+  notices.userIsHere()
+  for (const words of [3, 36, 100]) notices.add(() => ({ message: "word ".repeat(words).trim() }))
+  assert.deepEqual(shown, [6_000, 6_000, 11_988, 11_988, 15_000, 15_000])
+})

@@ -9,6 +9,9 @@ declare module "@opentui/solid" {
   interface Element {
     /** Only a scrollbox can scroll. */
     scrollBy?(rows: number): void
+    readonly parent?: Element
+    /** In columns, after the element was drawn. */
+    readonly width?: number
   }
   export function createElement(tag: "box" | "scrollbox" | "text"): Element
   export function insertNode(parent: Element, child: Element): void

@@ -65,6 +65,30 @@ export class Panels {
     return text
   }
 
+  /** Draws the longest line about a session that fits beside the names of the agent and the model in OpenCode 1. */
+  fittedLine(session: () => string): Element {
+    const { createSignal, setProp } = this.solid
+    const [room, setRoom] = createSignal(0)
+    const line = this.row([
+      this.text(() => {
+        const { panel, note = "" } = this.viewOf(session())
+        return (panel?.lines ?? [cut(note, room())]).find(({ length }) => length <= room()) ?? ""
+      }, ({ muted }) => muted, { wrapMode: "none" }),
+    ])
+    const props = {
+      flexGrow: 1,
+      justifyContent: "flex-end",
+      onSizeChange: () => {
+        // OpenCode's box around this line is as wide as the line. If it is too wide, OpenCode breaks its own names into
+        // columns of a few letters. With these properties, the box takes only the room that the names leave.
+        Object.assign(line.parent ?? {}, { flexBasis: 0, flexGrow: 1 })
+        setRoom(() => line.width ?? 0)
+      },
+    }
+    for (const [name, value] of Object.entries(props)) setProp(line, name, value)
+    return line
+  }
+
   sidebar(session: () => string): Element {
     const box = this.solid.createElement("box")
     this.solid.insert(box, () => this.rows(this.viewOf(session())))
@@ -119,6 +143,8 @@ export class Panels {
     return text
   }
 }
+
+const cut = (text: string, columns: number) => (text.length > columns ? `${text.slice(0, Math.max(0, columns - 1))}…` : text)
 
 /** Breaks long lines at blanks. If this were left to OpenCode, it would also break a line after the dot in "6.8k". */
 export const wrapped = (text: string, columns: number) => text.replace(new RegExp(`(?!.{1,${columns}}$)(.{1,${columns}}) `, "gm"), "$1\n")

@@ -1,5 +1,6 @@
 import { asError, Method, type Handlers, type ModelLimits } from "@magicctx/shim-core"
 import type { Client, PromptBody, Provider } from "./opencode.ts"
+import { noticeMS } from "../notices.ts"
 import type { Sessions } from "./sessions.ts"
 
 export function handlers(client: Client): Handlers {
@@ -18,7 +19,7 @@ export function handlers(client: Client): Handlers {
     },
 
     async [Method.NotifyShow]({ title, message, variant }) {
-      await data(client.tui.showToast({ body: { ...(title && { title }), message, variant } }))
+      await data(client.tui.showToast({ body: { ...(title && { title }), message, variant, duration: noticeMS(message) } }))
       return {}
     },
   }

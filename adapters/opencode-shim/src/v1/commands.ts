@@ -1,4 +1,5 @@
 import { executeCommand, type InitializeResult } from "@magicctx/shim-core"
+import { noticeMS } from "../notices.ts"
 import type { Instance } from "./instance.ts"
 import type { Config } from "./opencode.ts"
 
@@ -61,7 +62,7 @@ export async function command(instance: Instance, input: { command: string; sess
   const isFailure = variant === "error"
   if (isRunOf(process.argv, input.command)) await printAndExit(message, input.sessionID, isFailure)
   const isLeft = stays === true && (await instance.leave(input.sessionID, title ? `${title}\n${message}` : message))
-  if (!isLeft) await instance.client.tui.showToast({ body: { ...(title && { title }), message, variant } }).catch(() => {})
+  if (!isLeft) await instance.client.tui.showToast({ body: { ...(title && { title }), message, variant, duration: noticeMS(message) } }).catch(() => {})
   throw isFailure ? new CommandFailed(message) : new CommandDone(message)
 }
 

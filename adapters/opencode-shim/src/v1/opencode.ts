@@ -143,7 +143,7 @@ export interface Screen {
   readonly theme: { readonly current: { readonly text: unknown; readonly textMuted: unknown; readonly warning: unknown; readonly error: unknown; readonly success: unknown } }
   readonly renderer: { readonly width: number; readonly height: number }
   readonly ui: {
-    toast(toast: { title?: string; message: string; variant?: "info" | "success" | "warning" | "error" }): void
+    toast(toast: { title?: string; message: string; variant?: "info" | "success" | "warning" | "error"; duration?: number }): void
     readonly dialog: {
       /** Replaces the open dialog with the element that `render` returns. `closed` runs once this element is gone. */
       replace(render: () => unknown, closed?: () => void): void

@@ -1,4 +1,5 @@
 import { acquireHost, asError, askStatus, executeCommand, Host, locateHost, Method, openLog, ProtocolMajor, ProtocolMinor, RpcError, startHost, walk, type Choice, type Dialogs, type Lease, type Log, type Opening, type SessionStatus } from "@magicctx/shim-core"
+import { noticeMS } from "../notices.ts"
 import { dialogsOf, showText, type Stack } from "../tui/dialogs.ts"
 import { Panels, type Colours } from "../tui/panels.ts"
 import { claimTerminal, loadSolid, type Solid } from "../tui/solid.ts"
@@ -11,11 +12,6 @@ const harness = "opencode"
 /** Places the panel in OpenCode's sidebar, between the sections about the context and about the language servers. */
 const order = 150
 const followMS = 2_000
-/**
- * Whether the line of the prompt has room for the long text. On a wider terminal, OpenCode shows its sidebar, which
- * contains the panel, so the short text is enough.
- */
-const hasRoom = (columns: number) => columns >= 112 && columns <= 120
 
 const commands = [
   { name: "ctx-menu", title: "magicctx: status, search, memories, what was taken out" },
@@ -99,7 +95,7 @@ class Half {
       slots: {
         sidebar_content: shown((session) => panels.sidebar(session)),
         // OpenCode shows this line beside the names of the agent and the model.
-        session_prompt_right: shown((session) => panels.line(session, ({ brief, line }) => (hasRoom(api.renderer.width) ? line.replace("magicctx ", "") : brief))),
+        session_prompt_right: shown((session) => panels.fittedLine(session)),
       },
     })
   }
@@ -186,6 +182,6 @@ class Half {
     if (!answer) return
     const { title = "magicctx", message, variant, stays } = answer
     if (stays && solid) showText(stack, solid, title, message)
-    else api.ui.toast({ title, message, variant })
+    else api.ui.toast({ title, message, variant, duration: noticeMS(message) })
   }
 }

@@ -44,7 +44,7 @@ const list = (items: object) => ({ type: "array", items })
 const panel = growing(
   {
     line: text,
-    brief: text,
+    lines: list(text),
     size: text,
     parts: list(growing({ source: text, name: text, tokens: number, size: text })),
     window: number,

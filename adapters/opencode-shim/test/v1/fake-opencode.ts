@@ -14,7 +14,7 @@ after(() => rmSync(process.env.XDG_STATE_HOME!, { recursive: true, force: true }
 
 /** Records the plugin's calls to its harness. */
 export class FakeOpenCode {
-  readonly toasts: Array<{ title?: string; message: string; variant: string }> = []
+  readonly toasts: Array<{ title?: string; message: string; variant: string; duration?: number }> = []
   readonly logged: string[] = []
   readonly prompts: Array<{ id: string; body: PromptBody }> = []
   readonly lookups: string[] = []

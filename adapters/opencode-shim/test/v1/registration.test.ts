@@ -70,7 +70,7 @@ test("a command shows its result and ends without a turn", async (t) => {
   const { hooks, opencode, received, directory } = await load(t, { commands: [command] }, { results: { "command/execute": result } })
   const run = (name: string) => hooks["command.execute.before"]!({ command: name, sessionID: "ses_1", arguments: "now" }, { parts: [] })
   await assert.rejects(run("ctx-status"), { name: "MagicctxCommandDone" })
-  assert.deepEqual(opencode.toasts, [result])
+  assert.deepEqual(opencode.toasts, [{ ...result, duration: 6_000 }])
   assert.deepEqual(received("command/execute")[0]!.params, { session: "ses_1", directory, command: "ctx-status", arguments: "now" })
   await run("init") // this command belongs to another plugin
   assert.equal(opencode.toasts.length, 1)
@@ -125,7 +125,7 @@ test("only a process that was started to run the command prints its result and e
 test("a command that fails shows the error and still ends without a turn", async (t) => {
   const { hooks, opencode } = await load(t, { commands: [command] }, { errors: { "command/execute": { code: -32603, message: "database is locked" } } })
   await assert.rejects(hooks["command.execute.before"]!({ command: "ctx-status", sessionID: "ses_1", arguments: "" }, { parts: [] }), { name: "MagicctxCommandFailed" })
-  assert.deepEqual(opencode.toasts, [{ message: "/ctx-status: database is locked", variant: "error" }])
+  assert.deepEqual(opencode.toasts, [{ message: "/ctx-status: database is locked", variant: "error", duration: 6_000 }])
 })
 
 test("the host learns a model's limits from OpenCode's catalogue", async (t) => {

@@ -77,7 +77,14 @@ class FakeScreen {
     this.session = session
     this.solid.clear()
     const [sidebar, line] = ["sidebar_content", "session_prompt_right"].map((name) => this.slots[name]!({}, { session_id: session }) as Node)
-    return { rows: () => rowsOf(sidebar!), line: () => line!.content, colours: () => coloursOf(sidebar!) }
+    const box = {}
+    line!.parent = box
+    const resize = (width: number) => {
+      line!.width = width
+      line!.onSizeChange!()
+    }
+    resize(40)
+    return { rows: () => rowsOf(sidebar!), line: () => rowsOf(line!)[0], resize, box, colours: () => coloursOf(sidebar!) }
   }
 
   close(): void {
@@ -118,20 +125,28 @@ test("sidebar and line show the panel of the session on the screen", async (t) =
     "historian|at work since 14:30",
     "cache hits|93%",
   ])
-  assert.equal(shown.line(), "45% · 7 taken out … /ctx-status")
+  assert.equal(shown.line(), "45% · 7 out … /ctx-status")
   assert.deepEqual(["at work since 14:30", "93%", "historian"].map((text) => shown.colours().get(text)), ["green", "white", "grey"])
   const { harness: _, ...observer } = fake.received("initialize").at(-1)!.params as { harness?: string }
   assert.equal(_, undefined, "a client with a harness would be asked to run hidden agents")
   assert.equal((observer as { client?: string }).client, "opencode-tui")
 })
 
+test("the line takes only the room that OpenCode's own names leave", async (t) => {
+  const { box, line, resize } = (await load(t)).open("s1")
+  await until(() => line() !== "magicctx: no request yet" && line() !== "")
+  assert.deepEqual(box, { flexBasis: 0, flexGrow: 1 })
+  const shown = [100, 40, 3].map((columns) => (resize(columns), line()))
+  assert.deepEqual(shown, ["45% of 200k · 7 taken out · saved $1.50 … /ctx-status", "45% · 7 out … /ctx-status", ""])
+})
+
 test("the panel follows the session that is shown, and no other", async (t) => {
   const opencode = await load(t)
   const asked = fake.received("session/subscribe").length
   const first = opencode.open("s1")
-  await until(() => first.line() === "45% · 7 taken out … /ctx-status")
-  const other = { ...status, session: "s2", panel: { ...panel, brief: "9% of 200k" } }
-  fake.follow({ results: { "session/status": other }, tell: { "session/status": ["session/changed", { ...status, panel: { ...panel, brief: "of another session" } }] } })
+  await until(() => first.line() === "45% · 7 out … /ctx-status")
+  const other = { ...status, session: "s2", panel: { ...panel, lines: ["9% of 200k"] } }
+  fake.follow({ results: { "session/status": other }, tell: { "session/status": ["session/changed", { ...status, panel: { ...panel, lines: ["of another session"] } }] } })
   const second = opencode.open("s2")
   await until(() => second.line() === "9% of 200k")
   await sleep(20)
@@ -151,7 +166,7 @@ test("the panel survives a restart of the host, and says meanwhile that it waits
   await until(() => shown.rows().length > 1)
   const starts = fake.entries().filter(({ start }) => start).length
   const seen: string[] = []
-  fake.follow({ dieOn: { "session/subscribe": starts }, results: { "session/status": { ...status, session: "s2", panel: { ...panel, brief: "after the restart" } } } })
+  fake.follow({ dieOn: { "session/subscribe": starts }, results: { "session/status": { ...status, session: "s2", panel: { ...panel, lines: ["after the restart"] } } } })
   const next = opencode.open("s2") // the host dies when it is asked to follow s2
   await until(() => (seen.push(next.rows()[0] ?? ""), next.line() === "after the restart"))
   assert.ok(seen.includes("magicctx: connecting to the host\nagain"), seen.join("\n"))
@@ -161,7 +176,9 @@ test("the panel survives a restart of the host, and says meanwhile that it waits
 test("a host that cannot work says why, and an older host has no panel", async (t) => {
   const broken = await load(t, { results: { initialize: { ...initialized, enabled: false, reason: "the disk is full" } } })
   const first = broken.open("s1")
-  await until(() => first.line() === "magicctx is not working: the disk is full")
+  await until(() => first.line() === "magicctx is not working: the disk is fu…")
+  first.resize(41)
+  assert.equal(first.line(), "magicctx is not working: the disk is full")
   broken.close()
   const { panel: _, ...older } = status
   const second = (await load(t, { results: { "session/status": older } })).open("s1")
@@ -175,7 +192,7 @@ test("a command of the palette runs in the host, for the session on the screen",
   const { run } = opencode.palette.get("/ctx-flush")!
   run()
   const { line } = opencode.open("s1")
-  await until(() => line() === "45% · 7 taken out … /ctx-status")
+  await until(() => line() === "45% · 7 out … /ctx-status")
   const asked = fake.received("command/execute").length
   run()
   await until(() => opencode.toasts.length === 2)

@@ -751,10 +751,11 @@ export interface Page {
 export interface Panel {
   /**
    * line is the panel in at most 80 columns, for example "magicctx 45% of 200k · 7 taken out · saved $1.50
-   * … /ctx-status". Brief has at most 36 columns, for example "45% · 7 taken out … /ctx-status".
+   * … /ctx-status". Lines say the same without the name, from the longest line to the shortest, for example
+   * "45% …". A screen shows the first one for which it has room.
    */
   line: string
-  brief: string
+  lines: string[]
   /** size compares the prompt with the window, for example "90k of 200k tokens (45%)". */
   size: string
   /** parts are the sources of the prompt that are not empty, in the order of the bar. */

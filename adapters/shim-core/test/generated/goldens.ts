@@ -415,7 +415,7 @@ export const hostCalls: HostCalls = {
     "notes": 3,
     "panel": {
       "line": "magicctx 45% of 200k · 7 taken out · saved $1.50 … /ctx-status",
-      "brief": "45% · 7 taken out … /ctx-status",
+      "lines": ["45% of 200k · 7 taken out · saved $1.50 … /ctx-status", "45% · 7 out … /ctx-status"],
       "size": "90k of 200k tokens (45%)",
       "parts": [
         {
@@ -859,7 +859,7 @@ export const hostCalls: HostCalls = {
         "notes": 3,
         "panel": {
           "line": "magicctx 45% of 200k · 7 taken out · saved $1.50 … /ctx-status",
-          "brief": "45% · 7 taken out … /ctx-status",
+          "lines": ["45% of 200k · 7 taken out · saved $1.50 … /ctx-status", "45% · 7 out … /ctx-status"],
           "size": "90k of 200k tokens (45%)",
           "parts": [
             {
@@ -1336,7 +1336,7 @@ export const shimNotifications: ShimNotifications = {
     "notes": 3,
     "panel": {
       "line": "magicctx 45% of 200k · 7 taken out · saved $1.50 … /ctx-status",
-      "brief": "45% · 7 taken out … /ctx-status",
+      "lines": ["45% of 200k · 7 taken out · saved $1.50 … /ctx-status", "45% · 7 out … /ctx-status"],
       "size": "90k of 200k tokens (45%)",
       "parts": [
         {

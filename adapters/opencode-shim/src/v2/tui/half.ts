@@ -174,7 +174,7 @@ class Half {
       const answer = await walk(run, this.dialogs, name, input.trim())
       if (!answer) return
       const { title = "magicctx", message, variant, stays } = answer
-      if (!stays || !this.dialog(title, message)) this.toast({ title, message, variant, duration: stays ? answerMS : noticeMS })
+      if (!stays || !this.dialog(title, message)) this.toast({ title, message, variant, duration: stays ? answerMS : noticeMS(message) })
     } catch (err) {
       this.toast({ title: "magicctx", message: `/${name}: ${messageOf(err)}`, variant: "error" })
     }
