@@ -55,6 +55,11 @@ func TestSystemPromptThatChangesAfterALostPassIsABustOfTheNextStoredPass(t *test
 			defer h.lockDatabase()()
 			h.pass()
 		},
+		"locked, and the host is new": func(h *harness) {
+			h.restart()
+			defer h.lockDatabase()()
+			h.pass()
+		},
 		"failed": func(h *harness) {
 			p := schema.TransformParams{Session: testSession, Directory: h.project, Base: h.revision, Keep: h.told, Messages: json.Value("[")}
 			if _, err := h.host.Transform(h.ctx, h, p); err == nil {

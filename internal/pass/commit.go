@@ -60,7 +60,7 @@ func (ps *Pass) commit(ctx context.Context) error {
 	if err := ps.e.Store.CommitPass(ctx, c); err != nil {
 		return fmt.Errorf("store the decisions of request %d: %w", row.Passes, err)
 	}
-	s.Unsaved, s.Inherited, s.IsUnstored = nil, nil, false
+	s.Unsaved, s.Inherited = nil, nil
 	for _, f := range ps.e.Features {
 		if f.Stored != nil {
 			f.Stored(ps)

@@ -258,7 +258,7 @@ func (ps *Pass) run(ctx context.Context) error {
 		ps.e.Log.Warn("pass not stored, the database is busy", "session", ps.Session.Key.Session, "error", err)
 		ps.keepUnits()
 		s := ps.Session
-		s.IsUnstored = true
+		s.SystemOf = s.Row.Passes // the next system prompt belongs to this pass, and not to the newest stored one
 		ps.retreat(pipeline.CauseBusy)
 		s.Pipe.Sent(ps.Wire)
 		s.Pipe.Meta.Gauge = ps.Decision.Gauge

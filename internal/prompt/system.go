@@ -95,7 +95,7 @@ func (pr *Prompts) System(ctx context.Context, c client.Client, key store.Key, p
 // stored, the journal has no row for it. Then noteSystem stores nothing, and the next request will show the same change
 // again.
 func (pr *Prompts) noteSystem(ctx context.Context, s *session.Session, state store.SystemState, changed, comesFirst bool) error {
-	isLost := s.IsUnstored || s.SystemOf == s.Row.Passes
+	isLost := s.SystemOf == s.Row.Passes
 	s.SystemOf = s.Row.Passes
 	if changed && isLost && !comesFirst {
 		return nil

@@ -54,12 +54,9 @@ type Session struct {
 	// states is discarded, but lasting stays.
 	states, lasting map[any]any
 	WireTokens      int
-	// IsUnstored means that the newest pass could not be stored, because the database was busy. The journal then has no
-	// line for the request of this pass.
-	IsUnstored bool
-	// SystemOf helps to notice a pass that was lost. The harness asks for the system prompt once per request, and each
-	// time SystemOf is set to the number of the newest stored pass. If this number is still the same at the next question,
-	// the pass of the request in between was not stored. 0 means unknown.
+	// SystemOf is the number of the newest stored pass that no longer waits for its system prompt, or 0 if unknown. The
+	// harness asks once per request. So if it asks again and no further pass has been stored, the pass of the second
+	// request was lost, and the journal has no line for it.
 	SystemOf int
 	// AnsweredAt is when the harness last reported an answer, in Unix ms.
 	AnsweredAt int64
@@ -75,7 +72,7 @@ type Session struct {
 func (s *Session) Forget() {
 	s.Pipe, s.Known, s.Unsaved, s.Inherited = nil, false, nil, nil
 	s.Bytes.Store(0)
-	s.WireTokens, s.IsUnstored = 0, false
+	s.WireTokens = 0
 	s.Chronicle, s.gap = Chronicle{}, nil
 	clear(s.states)
 }
