@@ -81,9 +81,8 @@ func occasionOf(a Assessment, g rule.Goal) rule.Occasion {
 	return rule.AnyBust
 }
 
-// forcedAt returns the size at which the session would get its next bust in any case, even if that bust does not pay
-// off. For a bust for rent, this is the high mark. For any other bust, it is the next level: 85 % or 95 % of the
-// window.
+// forcedAt returns the size at which the next bust is expected. For a bust for rent, this is the high mark. For any
+// other bust, it is the next level from which a bust need not pay off: 85 % or 95 % of the window (see isWorthIt).
 func forcedAt(a Assessment, r Readings, limit int) int {
 	if a.Cause == CauseRent {
 		return int(r.Threshold / 100 * float64(limit))

@@ -22,8 +22,7 @@ type bust struct {
 	// edited is the number of tokens that the bust's edits remove.
 	firstMessage, edited int
 	head                 headChange
-	// current is the size of the prompt, and forcedAt is the size at which the next bust can no longer be avoided,
-	// whatever it costs. Both are in tokens.
+	// current is the size of the prompt, and forcedAt is the size at which the next bust is expected. Both are in tokens.
 	current, forcedAt int
 	breakpoints       int
 }
