@@ -252,8 +252,9 @@ func TestEmergencyAfterARevertLeavesNoMessageOut(t *testing.T) {
 	}
 }
 
-// A run summarises messages of a second branch while the user returns to the first branch. The host ends the run, but
-// the answer comes later. The passes in between must not withdraw the restored compartments.
+// The user works on a second branch of the session, and a run of the historian summarises its messages. Then the user
+// returns to the first branch, so the compartments of the first branch are restored. The host ends the run, but the
+// run's answer comes later. Until then, no pass may withdraw the restored compartments.
 func TestRunOfAnotherBranchWithdrawsNothing(t *testing.T) {
 	begun, end := make(chan struct{}, 8), make(chan struct{})
 	h := answering(t, good)
@@ -424,8 +425,9 @@ func TestForkBeginsWithItsOriginalsHistory(t *testing.T) {
 	}
 }
 
-// A fork may end before the last message that its original's head covers, so it cannot use that head. Its first pass
-// must make a head from the compartments that the fork still has. Otherwise, their messages would come back.
+// A fork may end before the last message that its original's head covers. Then the fork cannot use this head. The
+// fork's first pass must make a new head from the compartments that the fork still has. Otherwise, it would send the
+// messages of these compartments in full again.
 func TestForkBeforeTheEndOfTheHeadMakesAHeadOfItsOwn(t *testing.T) {
 	h := answering(t, good)
 	h.talkLong()
