@@ -104,8 +104,8 @@ func TestBugA2ImageGoesOnABustOnly(t *testing.T) {
 	s.shows("base64", false)
 }
 
-// Bug A3: the host computed the placeholder from the unit's text, but another step of the pass had already changed this
-// text.
+// Bug A3: the host computed the placeholder from the unit's text, after an earlier step of the same pass had already
+// changed this text.
 func TestBugA3PlaceholderDependsOnTheTagAlone(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: [dropped §9§] what is this? | file image\n" +
@@ -249,8 +249,9 @@ func TestBugA28EveryPressureFromTheThresholdOnIsABust(t *testing.T) {
 	}
 }
 
-// Bug A29: no answer came between two passes, so both used the same reported prompt size. The second pass did not know
-// how much the first pass had freed, and dropped the rest of the tail.
+// Bug A29: no answer came between two passes, so both used the same reported prompt size. This size does not show what
+// the first pass has freed. So the second pass believed that the prompt was still too long, and dropped the rest of the
+// tail.
 func TestBugA29SameMeasurementDropsNothingMore(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: go\nassistant t1..t10 (tool-calls, 10%): call bash c# {\"n\":#} -> \"{2400 x}\"\nassistant t11 (tool-calls, 10%): call bash c11 {} -> \"o\"")
@@ -511,9 +512,9 @@ func TestBustWithNothingToDoIsSteady(t *testing.T) {
 	}
 }
 
-// Fixed bug: the newest units are protected from drops. After a revert, the host still protected the reverted units,
-// although they were no longer in the array. So the pass dropped a result that the model had not read, and the request
-// ended with an answer of the model.
+// Fixed bug: the newest units are protected from drops. After a revert, the host counted the reverted units among the
+// newest, although they were no longer in the array. So the real newest units were not protected, and the pass dropped
+// a result that the model had not read yet.
 func TestUnreadResultsStayAfterARevert(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.add(message("u1", "user", w.now, nil, textPart("p1", "q")),

@@ -29,16 +29,16 @@ type Options struct {
 	Limits Limits
 	// LimitsOf overrides Limits for single models, by "provider/model".
 	LimitsOf map[string]Limits
-	// With FlatPrices, cached tokens cost as much as written tokens, so every bust pays off. Without it, the prices are
-	// those of Claude Sonnet.
+	// With FlatPrices, the cache saves no money: cached tokens cost as much as written tokens. So every bust pays off.
+	// Without FlatPrices, the prices are those of Claude Sonnet.
 	FlatPrices bool
 	// ReadPrice is the price of a million cached tokens in $. 0 means 0.3, the price of Claude Sonnet.
 	ReadPrice float64
 	// Config is merged over the generated opencode.json, key by key.
 	Config map[string]any
 	Env    []string
-	// With Inline, the generated configuration is passed in an environment variable, without plugins. The home
-	// directory then contains only files of the user.
+	// With Inline, OpenCode gets the generated configuration in an environment variable and not in a file, and it lists
+	// no plugins. So the home directory contains only files of the user.
 	Inline bool
 }
 

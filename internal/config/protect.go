@@ -28,7 +28,8 @@ const (
 //	[a-z]  one character of a range
 type Patterns []*regexp.Regexp
 
-// CompilePatterns leaves out invalid patterns and patterns beyond the bounds. Load has already warned of them.
+// CompilePatterns leaves out invalid patterns, and all patterns after the first maxPatterns. Load has already warned
+// the user of them.
 func CompilePatterns(list []string) Patterns {
 	var p Patterns
 	for _, text := range list {

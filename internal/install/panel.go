@@ -8,7 +8,8 @@ import (
 	"path/filepath"
 )
 
-// panelPlace returns the place of the screen's own configuration. If the screen has no list of plugins, ok is false.
+// panelPlace returns the place of the configuration file that the harness's screen reads. If the screen has no
+// configuration file of its own, ok is false.
 func panelPlace(p Place) (list Place, ok bool) {
 	h := *p.Harness
 	h.files, h.newFile, h.variable, h.switchesOff, h.loadsDirectories = h.panelFiles, h.newPanelFile, h.panelVariable, nil, false

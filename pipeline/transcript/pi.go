@@ -118,7 +118,8 @@ func decodePiStep(step *piStep, raw json.Value) Message {
 			msg.Parts = []Part{{Kind: Other, Path: "/message", Raw: raw}}
 		}
 	default:
-		// Here m is a result without an answer before it, or has a role of a later Pi. No patch may change m.
+		// Here m is a result without an answer before it, or it has a role that only a later version of Pi knows. Its
+		// only part has the kind Other, so that no patch changes m.
 		msg.Parts = []Part{{Kind: Other, Path: "/message", Raw: raw}}
 	}
 	return msg
@@ -317,7 +318,8 @@ type piEvent struct {
 	Message piMessage `json:"message"`
 }
 
-// Event reads an event of Pi, of which the shim sends only the fields that the host uses. A message_end has no content.
+// Event reads an event of Pi. The shim sends only those fields of an event that the host uses. For example, the message
+// in a message_end has no content.
 func (Pi) Event(raw json.Value) (Event, error) {
 	var e piEvent
 	if err := json.Unmarshal(raw, &e); err != nil {

@@ -32,7 +32,8 @@ func played(t *testing.T) replay.Summary {
 	return report.Summary()
 }
 
-// A shared page holds only numbers and codes of a session, and the page loads nothing.
+// A shared page must contain nothing of the session but numbers and codes such as "pressure". It must not load anything
+// from the network.
 func TestSharedPageHoldsNoText(t *testing.T) {
 	s := played(t)
 	s.Missing = []string{"the limits of " + needle}

@@ -85,7 +85,10 @@ async function repeat(instance: Instance, event: SessionContext): Promise<Change
   return outcome === "reapplied" ? { ...changes, messages: steps.entries() } : changes
 }
 
-/** Returns the host's system prompt. A part that the host has not changed is OpenCode's own object. */
+/**
+ * Returns the host's system prompt. If the host has not changed a part, OpenCode's own object stays in its place, with
+ * all its other members.
+ */
 async function system(instance: Instance, event: SessionContext, isConversation = true): Promise<Changes> {
   const { directory, passes, systems } = instance
   const { sessionID: session, model } = event
