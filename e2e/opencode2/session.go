@@ -123,7 +123,7 @@ func (s *Session) Interrupt(ctx context.Context) error {
 	return s.post(ctx, "interrupt", object{}, nil)
 }
 
-// Revert removes the message and all later messages. The removal becomes final with the next prompt.
+// Revert removes the message and all later messages. Until the next prompt, the user could still undo this.
 func (s *Session) Revert(ctx context.Context, message string) error {
 	return s.post(ctx, "revert/stage", object{"messageID": message}, nil)
 }

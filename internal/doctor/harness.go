@@ -29,7 +29,8 @@ type ShimProblem struct {
 // A Harness holds functions that read the configuration of a harness. If a function is nil, doctor skips its check.
 type Harness struct {
 	ID schema.Harness
-	// Name is for people, for example "OpenCode". Programs are names on the PATH, the usual one first.
+	// Name is shown to people, for example "OpenCode". Programs lists the names that the harness's program may have on
+	// the PATH, the usual one first.
 	Name     string
 	Programs []string
 	// HoldsCompactionBack means that our plugin, if it works, stops the harness from compacting sessions. So the

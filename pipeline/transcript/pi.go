@@ -8,9 +8,10 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Pi reads the steps of Pi, versions 0.74 to 1.5 (docs/pi.md). A step is an answer together with the tool results
-// directly after it, which are separate messages in Pi's array. Every other message is also a step. The shim joins the
-// messages of a step, and separates them again, because the host expects a call and its result in one message.
+// Pi reads the steps of Pi, versions 0.74 to 1.5 (docs/pi.md). In Pi's array, an answer and the results of its calls
+// are separate messages. The host expects a call and its result in one message. So the shim joins an answer with the
+// tool results directly after it into one step, and separates them again afterwards. Every other message is a step by
+// itself.
 type Pi struct{}
 
 var _ Codec = Pi{}
