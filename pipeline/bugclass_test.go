@@ -293,9 +293,9 @@ func TestBugA32NoPatchTakesAMessageOut(t *testing.T) {
 	s.shows("a1 ", false) // a1 is still in the array, but empty
 }
 
-// Bug A33: the provider joins successive answers into one, and the joined answer may have thinking only at its start.
-// If the first of the answers is empty, it is not sent, so the joined answer starts with the second one. The host still
-// took the empty answer for the start.
+// Bug A33: the provider joins successive answers into one, which may have thinking only at its start. An empty answer
+// is not sent. So if the first of the answers is empty, the joined answer starts with the second one, and this answer's
+// thinking may stay. The host still believed that the joined answer starts with the empty one.
 func TestBugA33ReasoningAfterAnEmptyAnswerIsFirst(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: q\nassistant a0: z | call read k0 {\"f\":0} -> \"A\"\nassistant a1: call read k1 {\"f\":1} -> \"A\"\n" +
@@ -458,7 +458,8 @@ func TestBugB9ImitatedTagsComeOffWhole(t *testing.T) {
 	}
 }
 
-// Bug B10: providers use the same call id again, so the drop of an old call also removed a new call with this id.
+// Bug B10: a provider may use a call id again. So when an old call was dropped, a new call with the same id
+// disappeared, too.
 func TestBugB10DropOfAnOldCallSparesTheNewOne(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: q\nassistant a1 (10%): call read r1 {\"f\":1} -> \"one\"\nuser u2: n")
@@ -490,7 +491,7 @@ func TestBugB11EachStepKeepsItsOwnResult(t *testing.T) {
 	})
 }
 
-// Bug B15: the size of a result also included the arguments of its call.
+// Bug B15: the host counted the arguments of a call twice, once as arguments and once in the size of the result.
 func TestBugB15ArgumentsAreCountedOnce(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: q\nassistant a1: call read c1 {\"f\":\"{92 a}\"} -> \"{40 b}\"")

@@ -75,8 +75,9 @@ func TestResultsBeforeAStatusAreUnread(t *testing.T) {
 	}
 }
 
-// Bug J12: after drops, only an answer with an empty text was left of several steps. OpenCode sends empty texts to most
-// providers. But the SDK for Claude turns this one into a message without content, which the provider refuses.
+// Bug J12: drops emptied several steps, so that an answer with an empty text was all that was left of them. OpenCode
+// sends empty texts to most providers. But the SDK for Claude turns this answer into a message without content, which
+// the provider refuses.
 func TestEmptyAnswerIsNotSent(t *testing.T) {
 	for _, p := range render.Profiles {
 		for name, part := range map[string]obj{"text": textPart("p2", ""), "reasoning": reasoningPart("p2", "", false)} {

@@ -31,7 +31,7 @@ type AgentRunParams struct {
 	// Tools are the names of all tools that the agent may call.
 	Tools []string `json:"tools"`
 	// Steps is the maximum number of steps of the agent. 0 means no maximum.
-	// OpenCode ignores Steps, and uses the maximum in the AgentDefinition.
+	// OpenCode ignores this value, and uses the maximum in the AgentDefinition.
 	Steps int `json:"steps,omitzero" jsonschema:"minimum=0"`
 	// MaxOutput is the maximum number of tokens in the answer of each step,
 	// including thinking. If it is 0, the harness uses its own maximum.
@@ -39,7 +39,7 @@ type AgentRunParams struct {
 	// TimeoutMS is the maximum duration of the run, in ms. After this time, the
 	// shim aborts the run.
 	TimeoutMS int `json:"timeoutMs"`
-	// If Keep is set, the harness does not delete the child session, so that a
+	// Keep means that the harness does not delete the child session, so that a
 	// person can read it.
 	Keep bool `json:"keep,omitzero"`
 }
@@ -47,8 +47,8 @@ type AgentRunParams struct {
 // AgentRunResult holds the answers of the model, in order. A run that fails has a
 // Failure, but may still have answers.
 type AgentRunResult struct {
-	// Answers are the assistant messages of the run, in the form of the messages of a transform. Each message has only
-	// the texts of its content.
+	// Answers are the assistant messages of the run. They have the same form as the messages of a session/transform,
+	// but contain only texts.
 	Answers []json.Value `json:"answers"`
 	Failure AgentFailure `json:"failure,omitzero"`
 }

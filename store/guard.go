@@ -69,7 +69,8 @@ func Reason(err error) string {
 	return cause.Error() + remedy(err)
 }
 
-// remedy returns "; " and the remedy, or "" if the error itself contains the remedy.
+// remedy returns what a person can do about the error, with "; " before it. If the error itself already says this,
+// remedy returns "".
 func remedy(err error) string {
 	switch {
 	case errors.Is(err, ErrLocked):

@@ -11,7 +11,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// A Publication is the result of a successful run of the historian, with all its consequences.
+// A Publication is the result of a run of the historian: its compartments, and everything else that is stored together
+// with them.
 type Publication struct {
 	Key    Key
 	Holder string // of the session's lease

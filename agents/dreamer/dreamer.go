@@ -215,8 +215,8 @@ type checker struct {
 	task  Task
 	job   Job
 	shown []chronicle.Memory
-	// `used` contains the ids of the memories that the accepted changes change. `freed` is the number of tokens that
-	// the accepted changes archive.
+	// `used` contains the ids of all memories in the accepted changes. `freed` is the number of tokens in the memories
+	// that these changes archive.
 	used  map[int64]bool
 	freed int
 }

@@ -63,8 +63,8 @@ func (m Message) Err() error {
 	return fmt.Errorf("the message has the error %s", m.Error)
 }
 
-// Send does not wait for the answer. The beta expects the prompt in the member "prompt". The releases expect its fields
-// at the top level.
+// Send sends a prompt, and does not wait for the answer. The beta expects the prompt in the member "prompt". The
+// releases expect the fields of the prompt at the top level. So the request has both.
 func (s *Session) Send(ctx context.Context, text string, more object) error {
 	prompt := object{"text": text}
 	for name, v := range more {

@@ -73,7 +73,7 @@ func Start(ctx context.Context, o Options) (*OpenCode, error) {
 	cmd := exec.CommandContext(ctx, bin, "serve", "--hostname", "127.0.0.1", "--port", "0")
 	cmd.Dir, cmd.Env = o.Project, o.Home.Env(o.Project, env...)
 	cmd.Stdout, cmd.Stderr = out, out
-	// A grandchild may have inherited the pipes. It must not keep Wait from returning.
+	// A child process of OpenCode may have inherited its pipes, and may run on. Wait must return nevertheless.
 	cmd.WaitDelay = stopTimeout
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start opencode: %w", err)

@@ -73,8 +73,9 @@ func (p Patterns) MatchPath(directory, path string) bool {
 
 var errPattern = errors.New("the pattern ends inside [ or {, or closes what it has not opened")
 
-// Package regexp matches every pattern in linear time. For the pattern "{,}{,}{,}…" with 60 pairs, a backtracking
-// matcher would need 2^60 attempts.
+// compilePattern translates a pattern to a regular expression. An untrusted project may write a pattern such as
+// "{,}{,}{,}…" with 60 pairs. For this pattern, a backtracking matcher would need 2^60 attempts. Package regexp matches
+// every pattern in linear time.
 func compilePattern(text string) (*regexp.Regexp, error) {
 	if len(text) > maxPatternBytes {
 		return nil, fmt.Errorf("the pattern is longer than %d bytes", maxPatternBytes)

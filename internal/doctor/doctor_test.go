@@ -637,7 +637,7 @@ func TestSwitchedOffForOneHarnessIsNotWell(t *testing.T) {
 	}
 }
 
-// Both versions of OpenCode may be installed, and betas of version 2 have another program name.
+// Both versions of OpenCode may be installed, under different names. doctor must examine each of them.
 func TestVersionsOfOpenCode(t *testing.T) {
 	o := well(t)
 	o.Harnesses[0].Programs = []string{"opencode", "opencode2"}

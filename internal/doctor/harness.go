@@ -18,8 +18,8 @@ type Conflict struct {
 	IsCompetitor bool
 }
 
-// A ShimProblem is a reason why the plugin does not work as it should. IsFatal means that the plugin finds no host. If
-// the plugin starts a different program than this one, Program names it.
+// A ShimProblem says why the plugin does not work as it should. IsFatal means that the plugin cannot start any host. If
+// the plugin starts another program than this one, Program is that program's path.
 type ShimProblem struct {
 	Problem string
 	IsFatal bool
@@ -205,7 +205,8 @@ func (x *examination) version(ctx context.Context, h Harness, path string) {
 	}
 }
 
-// Each row of OpenCode 2's list has the id, version and source of a plugin. If a plugin did not load, its id is "-".
+// rowOfPlugin finds our plugin in OpenCode 2's list of plugins, and returns its id and its source. Each row of the list
+// has an id, a version and a source. If a plugin did not load, its id is "-".
 func rowOfPlugin(list string) (id, source string) {
 	for line := range strings.Lines(list) {
 		row := strings.Fields(line)

@@ -16,7 +16,8 @@ import (
 // the host.
 const NamedBy = "MAGICCTX_HOST"
 
-// namedTimeout is ample: our binary prints its version in milliseconds, our launcher in some hundred milliseconds.
+// namedTimeout is more than enough: our binary prints its version within milliseconds, and our launcher within a few
+// hundred milliseconds.
 const namedTimeout = 3 * time.Second
 
 // errNoProgram means that the path does not lead to an executable file. The plugins describe this problem in the same

@@ -231,7 +231,7 @@ func (d *Dreamer) rest(ctx context.Context, cfg schema.Config, project string, s
 	return nil
 }
 
-// session returns the row of a session. Its project may be unknown.
+// session returns the row of a session. If the project of the session cannot be found, the row has none.
 func (d *Dreamer) session(ctx context.Context, key store.Key, directory string) (store.SessionRow, error) {
 	d.Sessions.FindProject(ctx, directory)
 	s, err := d.Sessions.Lock(ctx, key)

@@ -610,15 +610,16 @@ func TestForkBeginsLikeItsOriginal(t *testing.T) {
 	})
 }
 
-// The user forks the original before a pass has seen its newest answer. The answer's thinking stays valid if the fork
-// has the same prompt as the original, and if an event has reported the answer.
+// The user forks the original before a pass has seen its newest answer. The answer's thinking must stay valid in the
+// fork if an event has told the host about the answer, and if the fork contains the same prompt as the original.
 func TestForkDirectlyAfterAnAnswerKeepsItsThinking(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		cut   int // messages that the fork does not copy
 		tell  bool
 		other bool // another answer takes the place of the copied one
-		// After the answer, the harness compacts the original. The fork begins before this compaction.
+		// compacts means that the harness compacts the original after the answer. The fork begins before this
+		// compaction.
 		compacts bool
 		want     []string
 	}{

@@ -219,9 +219,9 @@ func TestRevertWithdrawsCompartments(t *testing.T) {
 	}
 }
 
-// The user reverts messages of a compartment that the head does not show, and the next prompt hardly fits. The extract
-// must begin directly after the compartments that the head shows. Otherwise, the head would hide messages that no
-// compartment covers.
+// The head does not yet show the newest compartment, and the user reverts some of its messages. The next prompt hardly
+// fits, so the pass must write an extract at once. The extract must begin directly after the compartments that the head
+// shows. Otherwise, the new head would hide messages that no compartment covers.
 func TestEmergencyAfterARevertLeavesNoMessageOut(t *testing.T) {
 	h := answering(t, func(schema.AgentRunParams) (string, error) { return "", errors.New("busy") })
 	h.talk(0, 20, 300, 20_000)
@@ -525,8 +525,8 @@ func TestForkCoversAnAnswerWhoseTextCameLate(t *testing.T) {
 	}
 }
 
-// The model cannot summarise a chunk of this size. The window is far from full, so there is time for another attempt:
-// the next run must get a shorter chunk.
+// The model fails to summarise a chunk of this size. The window is far from full, so there is time for another attempt.
+// The next run must get a shorter chunk.
 func TestFailingHistorianGetsAShorterChunk(t *testing.T) {
 	var asked []chronicle.Range
 	h := answering(t, func(p schema.AgentRunParams) (string, error) {
@@ -553,8 +553,8 @@ func TestFailingHistorianGetsAShorterChunk(t *testing.T) {
 	}
 }
 
-// A bust frees space, but the newest usage still has the size from before the bust. The host must not begin a second
-// run because of this old size.
+// A run of the historian has ended, and a bust has shown its summaries. The newest usage still reports the size from
+// before the bust. The host must not begin another run because of this old size.
 func TestNoRunBeginsRightAfterABust(t *testing.T) {
 	runs := 0
 	var h *harness

@@ -15,7 +15,7 @@ type Harness struct {
 	// the PATH, the usual one first.
 	Name     string
 	Programs []string
-	// RestartNote says, in brackets, how to restart the harness if it runs without a window.
+	// RestartNote is a remark in brackets. It says how to restart the harness if it runs without a window.
 	RestartNote string
 	// List is the key of the configuration's list of plugins, for example "packages" in Pi.
 	List    string
@@ -75,7 +75,7 @@ type Harness struct {
 	// this directory in the configuration. Otherwise, it lists the file in the directory.
 	shimDirectory, projectDirectory string
 	loadsDirectories                bool
-	// An installation for a project shows projectNote, which may be "".
+	// projectNote is shown together with the plan of an installation for a single project. It may be "".
 	projectNote string
 }
 

@@ -17,8 +17,8 @@ const TokensPerPrice = 1_000_000
 // connected.
 type Facts struct {
 	Row models.LimitsRow
-	// Price is in dollars per million tokens. If IsPriced is false, the catalogue has no prices, and only the ratios
-	// between the numbers mean something.
+	// Price is in dollars per million tokens. If IsPriced is false, the catalogue has no prices. Then only the ratios
+	// between the numbers of Price mean something.
 	Price    schema.Price
 	IsPriced bool
 	// IsKnown means that the harness has named the model's limits.

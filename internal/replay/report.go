@@ -168,7 +168,8 @@ type Summary struct {
 	Detail []*Pass     `json:"detail"`
 }
 
-// Cost is the price of the tokens that the model read again, or 0 if unknown.
+// A Regret says how much of the removed content the model has read again. Cost is the price of these tokens, or 0 if it
+// is unknown.
 type Regret struct {
 	Removals []schema.Removal `json:"removals"`
 	Cost     float64          `json:"cost,omitzero"`

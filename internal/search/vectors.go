@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// nearest is the number of texts that the vectors add to the candidates.
+	// nearest is the maximum number of texts that are candidates because of their vectors.
 	nearest = 100
 	// damping makes the score fall slowly from one rank to the next. Otherwise, the first hit of one list would
 	// outweigh everything in the other list.

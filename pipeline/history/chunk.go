@@ -243,8 +243,8 @@ func (b *Block) widen(end int) {
 	b.Text = strings.Join(lines, "\n")
 }
 
-// CheckCoverage returns an error if the blocks do not cover each message of the chunk exactly once. The summary would
-// not contain a message without a block.
+// CheckCoverage returns an error unless each message of the chunk is in exactly one block. If a message were in no
+// block, the summary would say nothing about it.
 func (c *Chunk) CheckCoverage() error {
 	if len(c.Blocks) == 0 {
 		return nil

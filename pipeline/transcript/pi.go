@@ -287,7 +287,7 @@ func (Pi) TextPart(_ Part, text string) json.Value {
 	return v
 }
 
-// ResultText replaces all texts and images of the result with text.
+// ResultText returns the patch that replaces all texts and images of a result with `text`.
 func (c Pi) ResultText(p Part, text string) schema.Patch {
 	if p.ResultPath == "" {
 		return nil
@@ -296,7 +296,7 @@ func (c Pi) ResultText(p Part, text string) schema.Patch {
 	return schema.Patch{{Op: "replace", Path: p.ResultPath + "/content", Value: json.Value(content)}}
 }
 
-// Pi has no todo tool, so the host adds no calls.
+// AddCall exists for the synthetic todo list. Pi has no todo tool, so there is no such call to add.
 func (Pi) AddCall(SyntheticCall) schema.Patch { return nil }
 
 func (Pi) UsageValue(u Usage) json.Value {

@@ -87,7 +87,8 @@ class Pi {
   readonly #child: ChildProcess
   #errors = ""
   /**
-   * Whether the process has ended. Then it must not be sent a signal, because another process may have its id by now.
+   * Whether the process has ended. If it has, it must not be sent a signal, because another process may have its id by
+   * now.
    */
   #hasEnded = false
 

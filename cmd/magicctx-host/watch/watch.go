@@ -32,7 +32,8 @@ func (o Options) live() view.Live {
 // enough.
 const framesPerSecond = 6
 
-// Screen shows the host on the terminal `out`, until ctx ends or the user quits. If `in` is nil, Screen reads no keys.
+// Screen shows on the terminal `out` what the host is doing, until ctx ends or the user quits. If `in` is nil, Screen
+// reads no keys.
 func Screen(ctx context.Context, o Options, in, out *os.File) error {
 	ctx, stop := context.WithCancel(ctx)
 	input := tea.WithInput(nil)

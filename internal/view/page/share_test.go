@@ -101,7 +101,7 @@ func TestEachTextIsRedacted(t *testing.T) {
 	}
 }
 
-// A credential is found even if a control character is inside it, or if the end of its text was cut off.
+// A credential must be found even if a control character is inside it, or if the end of the text was cut off.
 func TestSharedTextsHideNoCredential(t *testing.T) {
 	const token = "ghp_x7Kd92LmQ4vT8sWn3ZpR6yBh1CgJ5fUa0Ee9"
 	for _, text := range []string{

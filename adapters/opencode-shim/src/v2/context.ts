@@ -19,8 +19,8 @@ interface Changes {
 }
 
 /**
- * Runs a pass, and changes the request only when all changes are known. If OpenCode cannot read a request that is only
- * partly changed, it ends the turn without an answer.
+ * Runs a pass, and changes the request only when all changes are known. With only some of the changes, OpenCode may be
+ * unable to read the request, and would end the turn without an answer.
  */
 export async function context(instance: Instance, event: SessionContext): Promise<void> {
   const changes = await within(hookMS, instance.inOrder(event.sessionID, () => instance.guard("context", () => pass(instance, event))))

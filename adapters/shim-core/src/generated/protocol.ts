@@ -121,8 +121,8 @@ export interface AgentRunParams {
   /** tools are the names of all tools that the agent may call. */
   tools: string[]
   /**
-   * steps is the maximum number of steps of the agent. 0 means no maximum. OpenCode ignores Steps, and uses
-   * the maximum in the AgentDefinition.
+   * steps is the maximum number of steps of the agent. 0 means no maximum. OpenCode ignores this value, and
+   * uses the maximum in the AgentDefinition.
    */
   steps?: number
   /**
@@ -132,7 +132,7 @@ export interface AgentRunParams {
   maxOutput?: number
   /** timeoutMs is the maximum duration of the run, in ms. After this time, the shim aborts the run. */
   timeoutMs: number
-  /** If Keep is set, the harness does not delete the child session, so that a person can read it. */
+  /** keep means that the harness does not delete the child session, so that a person can read it. */
   keep?: boolean
 }
 
@@ -142,8 +142,8 @@ export interface AgentRunParams {
  */
 export interface AgentRunResult {
   /**
-   * answers are the assistant messages of the run, in the form of the messages of a transform. Each message
-   * has only the texts of its content.
+   * answers are the assistant messages of the run. They have the same form as the messages of a
+   * session/transform, but contain only texts.
    */
   answers: unknown[]
   failure?: AgentFailure
