@@ -38,8 +38,8 @@ type call struct {
 	answered atomic.Bool
 }
 
-// answerMargin is a tenth of the time that a call may take, but at most 250 ms. So long before its deadline, the host
-// answers with a fallback.
+// The host answers with a fallback shortly before the deadline of a call. answerMargin returns how long before: a tenth
+// of the time that the call may take, but at most 250 ms.
 func answerMargin(within time.Duration) time.Duration { return min(within/10, 250*time.Millisecond) }
 
 // start sets the deadline of a request. The time counts from the arrival of the request, as it does in the client. A

@@ -25,7 +25,7 @@ type Publication struct {
 	// Observations are about the user. Once PromoteAt sessions have made the same observation, it becomes a memory.
 	Observations []chronicle.Observation
 	PromoteAt    int
-	// Promises are the promises that the run has found. Closed names earlier promises of the project that are now kept
+	// Promises are the promises that the run has found. Closed names earlier promises of the project that are now done
 	// or no longer needed.
 	Promises []chronicle.Promise
 	Closed   []chronicle.Closing

@@ -145,8 +145,8 @@ type SessionSummary struct {
 	Units   int
 	Dropped int // units with an edit of kind "drop" or "skeleton"
 	Queued  int
-	// DroppedTokens is the number of tokens that these edits have removed from the wire. A skeleton removes only the
-	// result of its call, so the call's input does not count.
+	// DroppedTokens is the number of tokens that these edits have removed from the wire. A skeleton leaves its call on
+	// the wire, so the call's input does not count.
 	DroppedTokens int64
 	// Last is the newest pass in the journal, or nil if there is none.
 	Last *PassRow

@@ -183,8 +183,8 @@ func candidates(uses []index.FileUse, minReads int) (all []history.KeyFile) {
 	return all
 }
 
-// A place is the directory of a session in three forms: as the session's calls name it, with all links resolved, and
-// the root of its repository.
+// A place holds the directory of a session as the session's calls name it, the same directory with all links resolved,
+// and the root of its repository.
 type place struct{ directory, resolved, root string }
 
 func placeOf(directory string) place {
