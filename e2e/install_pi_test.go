@@ -187,8 +187,8 @@ func TestPiInstallForAProject(t *testing.T) {
 	o.close()
 }
 
-// npm installs the packages of `task package` offline, and their command adds them to Pi. `pi install` with the
-// package's folder must work, too.
+// The user installs the npm packages that `task package` makes, without a network. Their command `magicctx-host install
+// pi` must add the extension to Pi. It must also work to list the package's folder in Pi's settings.
 func TestPackedPiExtensionWorks(t *testing.T) {
 	needs(t, schema.HarnessPi)
 	t.Parallel()

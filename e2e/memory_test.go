@@ -22,9 +22,9 @@ func TestPiMemoryIsShared(t *testing.T) {
 	testMemoryIsShared(t, schema.HarnessPi, schema.HarnessOpenCode)
 }
 
-// A model in one harness writes a memory and a note. Later sessions of the project must get the memory, also in a
-// linked worktree and in the other harness. A session of another project must get only memories that a workspace of
-// both projects shares. A memory that the user adds on the command line must reach the next session.
+// A model in one harness writes a memory and a note. Later sessions of the project must get the memory, even in a
+// linked worktree or in the other harness. A session of another project must get only those memories that a workspace
+// of both projects shares. If the user adds a memory on the command line, the next session must get it.
 func testMemoryIsShared(t *testing.T, writes, reads schema.Harness) {
 	needs(t, writes)
 	needs(t, reads)

@@ -20,8 +20,9 @@ func TestPiNotesForLater(t *testing.T) {
 	testNotesForLater(t, schema.HarnessPi)
 }
 
-// The model postpones work until a file exists. When the host finds the file, it must tell the next session of the
-// project, once. The result of /ctx-aug must be sent only with the next prompt.
+// The model writes a note that waits until a file exists. When the host finds the file, it must tell the next session
+// of the project about the note, but only once. The user also calls /ctx-aug. Its result must be sent only with the
+// next prompt.
 func testNotesForLater(t *testing.T, h schema.Harness) {
 	needs(t, h)
 	t.Parallel()

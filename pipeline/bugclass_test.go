@@ -104,8 +104,8 @@ func TestBugA2ImageGoesOnABustOnly(t *testing.T) {
 	s.shows("base64", false)
 }
 
-// Bug A3: the host computed the placeholder from the unit's text, but another step of the pass had already changed this
-// text.
+// Bug A3: the host computed the placeholder from the unit's text, after an earlier step of the same pass had already
+// changed this text.
 func TestBugA3PlaceholderDependsOnTheTagAlone(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: [dropped §9§] what is this? | file image\n" +
@@ -249,8 +249,9 @@ func TestBugA28EveryPressureFromTheThresholdOnIsABust(t *testing.T) {
 	}
 }
 
-// Bug A29: no answer came between two passes, so both used the same reported prompt size. The second pass did not know
-// how much the first pass had freed, and dropped the rest of the tail.
+// Bug A29: no answer came between two passes, so both used the same reported prompt size. This size does not show what
+// the first pass has freed. So the second pass believed that the prompt was still too long, and dropped the rest of the
+// tail.
 func TestBugA29SameMeasurementDropsNothingMore(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: go\nassistant t1..t10 (tool-calls, 10%): call bash c# {\"n\":#} -> \"{2400 x}\"\nassistant t11 (tool-calls, 10%): call bash c11 {} -> \"o\"")
@@ -292,9 +293,9 @@ func TestBugA32NoPatchTakesAMessageOut(t *testing.T) {
 	s.shows("a1 ", false) // a1 is still in the array, but empty
 }
 
-// Bug A33: the provider joins successive answers into one, and the joined answer may have thinking only at its start.
-// If the first of the answers is empty, it is not sent, so the joined answer starts with the second one. The host still
-// took the empty answer for the start.
+// Bug A33: the provider joins successive answers into one, which may have thinking only at its start. An empty answer
+// is not sent. So if the first of the answers is empty, the joined answer starts with the second one, and this answer's
+// thinking may stay. The host still believed that the joined answer starts with the empty one.
 func TestBugA33ReasoningAfterAnEmptyAnswerIsFirst(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: q\nassistant a0: z | call read k0 {\"f\":0} -> \"A\"\nassistant a1: call read k1 {\"f\":1} -> \"A\"\n" +
@@ -457,7 +458,8 @@ func TestBugB9ImitatedTagsComeOffWhole(t *testing.T) {
 	}
 }
 
-// Bug B10: providers use the same call id again, so the drop of an old call also removed a new call with this id.
+// Bug B10: a provider may use a call id again. So when an old call was dropped, a new call with the same id
+// disappeared, too.
 func TestBugB10DropOfAnOldCallSparesTheNewOne(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: q\nassistant a1 (10%): call read r1 {\"f\":1} -> \"one\"\nuser u2: n")
@@ -489,7 +491,7 @@ func TestBugB11EachStepKeepsItsOwnResult(t *testing.T) {
 	})
 }
 
-// Bug B15: the size of a result also included the arguments of its call.
+// Bug B15: the host counted the arguments of a call twice, once as arguments and once in the size of the result.
 func TestBugB15ArgumentsAreCountedOnce(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: q\nassistant a1: call read c1 {\"f\":\"{92 a}\"} -> \"{40 b}\"")
@@ -511,9 +513,9 @@ func TestBustWithNothingToDoIsSteady(t *testing.T) {
 	}
 }
 
-// Fixed bug: the newest units are protected from drops. After a revert, the host still protected the reverted units,
-// although they were no longer in the array. So the pass dropped a result that the model had not read, and the request
-// ended with an answer of the model.
+// Fixed bug: the newest units are protected from drops. After a revert, the host counted the reverted units among the
+// newest, although they were no longer in the array. So the real newest units were not protected, and the pass dropped
+// a result that the model had not read yet.
 func TestUnreadResultsStayAfterARevert(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.add(message("u1", "user", w.now, nil, textPart("p1", "q")),

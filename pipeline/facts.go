@@ -87,16 +87,16 @@ func pathOf(input json.Value) string {
 type traits struct {
 	// facts has one element per part, in the order of the parts.
 	facts []rule.Facts
-	// `plain` means that the message has unsigned reasoning, and `signed` means that it has signed reasoning.
-	// inlineThinking means that a text of the message contains thinking such as "<think>…</think>". undroppable means
-	// that a visible part is not a unit, so no edit can drop it.
+	// `plain` means that the message has reasoning without a signature, and `signed` that it has reasoning with a
+	// signature. inlineThinking means that a text of the message contains thinking such as "<think>…</think>".
+	// undroppable means that no edit can remove the whole message, because a visible part of it is not a unit.
 	plain, signed, inlineThinking, undroppable bool
 	// `thought` is the size of all reasoning in bytes. `thoughts` is the number of signed blocks of reasoning.
 	thought, thoughts int
 	// typed means that one of the parts is typed (rule.Facts).
 	typed bool
-	// `silent` means that no part of the message reaches the provider. If the harness may send an empty text in place
-	// of the message to some providers, `empty` is true as well.
+	// `silent` means that no part of the message reaches the provider. `empty` means that the message is silent, but
+	// that the harness may send an empty text in its place to some providers.
 	silent, empty bool
 	// todo holds the arguments of the last successful call that wrote a todo list.
 	todo json.Value
@@ -144,8 +144,8 @@ func hasInlineThinking(s string) bool {
 	return rest != s && strings.TrimSpace(rest) != ""
 }
 
-// leavesOut returns two answers: mayLeave is whether the host may leave out some of the message's reasoning, and mustStay
-// is whether this provider requires some of it.
+// leavesOut returns two answers about the reasoning of the message. mayLeave: the host may leave out some of it.
+// mustStay: the provider requires some of it.
 func (t *traits) leavesOut(p render.Profile) (mayLeave, mustStay bool) {
 	free := p.ForgetsReasoning
 	mayLeave = free && (t.plain || t.signed && !p.ChecksSignatures)

@@ -41,8 +41,8 @@ func (w *world) sendTo(j *judge.Judge, name string) {
 	raw, wire := w.arrays()
 	profile := w.readings.Profile // the profile of the real provider; the wire may have been rendered for another profile
 	c := judge.Case{Name: name, Profile: profile, Raw: raw, Wire: wire}
-	// Pi's shim puts the breakpoint into the finished request, which the judge does not see. So
-	// Marked is set only for OpenCode 1.
+	// With Marked, the judge checks that the request has a cache breakpoint at this text. It can check this only for
+	// OpenCode 1, because Pi's shim sets the breakpoint in the finished request, which the judge does not see.
 	if w.session.State.Head.Exists() && w.session.breakpoint() != transcript.NoBreakpoint && w.isOpenCode1() {
 		c.Marked = history.Acknowledgement
 	}
@@ -116,7 +116,8 @@ func TestJudgeStories(t *testing.T) {
 	j.Check(t)
 }
 
-// If a random session fails, a softTB ends only this session, and not the whole test.
+// A softTB turns a failure into a panic. So a failure ends only the random session in which it occurs, and the test
+// goes on with the next session.
 type softTB struct{ testing.TB }
 
 type failed string
@@ -140,7 +141,7 @@ func (s *softTB) run(f func() int) (n int, err string) {
 	return f(), ""
 }
 
-// A wildLife is a random session with all events that can happen in a harness.
+// A wildLife plays a random session, with every kind of event that can happen in a harness.
 type wildLife struct {
 	*rand.Rand
 	w                              *world
@@ -190,7 +191,7 @@ func (h *wildLife) anyModel() string {
 	return models[h.IntN(len(models))]
 }
 
-// On Bedrock, only Claude models can cache, so the model must be one of them.
+// On Bedrock, only Claude models use the cache, so the id must be that of a Claude model.
 func modelID(provider string) string {
 	if provider == "amazon-bedrock" {
 		return "anthropic.claude"
@@ -261,7 +262,8 @@ func (h *wildLife) step() {
 	}
 }
 
-// Half of the new summaries come with a flush. Without it, a summary would wait too long for a bust.
+// The head shows a new summary only at the next bust, which may be far away. So half of the summaries come with a
+// flush, which makes the next pass bust.
 func (h *wildLife) publish() {
 	if h.w.readings.History == nil {
 		return

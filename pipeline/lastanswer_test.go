@@ -9,8 +9,8 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// Bug J9: a step in the middle may lose its thinking, because its calls were dropped or the provider joins it with the
-// step before. Then a revert made such a step the last answer. Anthropic refuses a request whose last answer has calls
+// Bug J9: a step in the middle of a session may be sent without its thinking, for example because its calls were
+// dropped. After a revert, such a step was the last answer. Anthropic refuses a request if its last answer has calls
 // and does not begin with its thinking.
 func TestLastAnswerBeginsWithItsThinkingAfterARevert(t *testing.T) {
 	for _, profile := range fusing {
@@ -75,8 +75,9 @@ func TestResultsBeforeAStatusAreUnread(t *testing.T) {
 	}
 }
 
-// Bug J12: after drops, only an answer with an empty text was left of several steps. OpenCode sends empty texts to most
-// providers. But the SDK for Claude turns this one into a message without content, which the provider refuses.
+// Bug J12: drops emptied several steps, so that an answer with an empty text was all that was left of them. OpenCode
+// sends empty texts to most providers. But the SDK for Claude turns this answer into a message without content, which
+// the provider refuses.
 func TestEmptyAnswerIsNotSent(t *testing.T) {
 	for _, p := range render.Profiles {
 		for name, part := range map[string]obj{"text": textPart("p2", ""), "reasoning": reasoningPart("p2", "", false)} {
@@ -93,8 +94,8 @@ func TestEmptyAnswerIsNotSent(t *testing.T) {
 	}
 }
 
-// Bug J14: the host added the synthetic todo list, which is a call, to an answer without calls. After a revert, the
-// answer was the last one. It now had a call, but did not begin with thinking.
+// Bug J14: the host put the synthetic todo list, which is a call, into an answer without calls. After a revert, this
+// answer was the last one. It now had a call, but did not begin with thinking, so the provider refused the request.
 func TestTodoListFollowsCallsOnly(t *testing.T) {
 	for _, profile := range fusing {
 		for _, think := range []string{"", `think signed "t" | `} {
@@ -109,9 +110,9 @@ func TestTodoListFollowsCallsOnly(t *testing.T) {
 	}
 }
 
-// Bug J14: the only call of an answer was dropped, and the answer's thinking with it. Then the host added the synthetic
-// todo list, which is a call, to this answer. After a revert, the answer was the last one, and had a call but no
-// thinking.
+// Bug J14: the only call of an answer was dropped, and the answer's thinking with it. Then the host put the synthetic
+// todo list, which is a call, into this answer. After a revert, this answer was the last one. It had a call but no
+// thinking, so the provider refused the request.
 func TestTodoListStandsWhereThinkingIsComplete(t *testing.T) {
 	for _, profile := range fusing {
 		s := begin(t, profile, 1)
@@ -172,10 +173,10 @@ func TestEmptyAnswerAfterCallsKeepsAText(t *testing.T) {
 	}
 }
 
-// Bug F24: answer a2 has thinking and a text. Then the model continued without a prompt, with the step a3, so the
-// provider joins a2 and a3 into one answer. It begins with the thinking of a2, as it must. But the rules only looked at
-// a3, which has no thinking, and dropped the call before a2. Without this call, the provider joined a1 with the answer,
-// too, and the text of a1 came before the thinking.
+// Bug F24: the answer a1 ends with a call, a2 has thinking and a text, and then the model continued with the step a3,
+// without a prompt in between. The provider joins a2 and a3 into one answer, which begins with the thinking of a2, as
+// it must. But the rules looked only at a3, which has no thinking, and dropped the call of a1. Without this call, the
+// provider joined a1 with the others. The joined answer then began with the text of a1 instead of with thinking.
 func TestAnswerJoinedWithTheNewestStepKeepsItsThinking(t *testing.T) {
 	const turn = "user u1: q\nassistant a1 (tool-calls): think signed \"r1\" | so | call bash c1 {\"n\":1} -> \"{9000 x}\"\nassistant a2: think signed \"r2\" | so\n"
 	for _, profile := range fusing {

@@ -11,11 +11,11 @@ func breakEven(p schema.Price, resent, removed int) float64 {
 	return (p.Write-p.Read)/p.Read*float64(resent)/float64(removed) - 1
 }
 
-// shortSession is the least number of further passes that the host expects. It is about the number of passes in one
-// turn of a coding agent.
+// shortSession is the minimum of ExpectedPasses. One turn of a coding agent has about this many passes.
 const shortSession = 20
 
-// ExpectedPasses estimates how many more passes the session will have. It assumes that half of the session is over.
+// ExpectedPasses estimates how many more passes a session will have. It assumes that the session is half over, so it
+// returns the number of passes so far.
 func ExpectedPasses(passes int) int { return max(shortSession, passes) }
 
 type bust struct {

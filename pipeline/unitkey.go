@@ -27,8 +27,8 @@ func newUnitKeys(m *transcript.Message) *unitKeys {
 	return &unitKeys{message: m.Key}
 }
 
-// The method `of` returns the key of a part's unit. It returns "" for a part that is no unit: a hidden part, a blank
-// text (C8 in docs/defects.md), reasoning, or a part of a message without id.
+// The method `of` returns the key of a part's unit. Some parts are not units, and their key is "": hidden parts, blank
+// texts (C8 in docs/defects.md), reasoning, and the parts of a message that has no id.
 func (k *unitKeys) of(p *transcript.Part) string {
 	if k.message == "" || p.Hidden {
 		return ""

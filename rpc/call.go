@@ -38,13 +38,13 @@ type call struct {
 	answered atomic.Bool
 }
 
-// answerMargin is how long before the deadline the host answers with a fallback: a tenth of the time, but at most 250
-// ms.
+// The host answers with a fallback shortly before the deadline of a call. answerMargin returns how long before: a tenth
+// of the time that the call may take, but at most 250 ms.
 func answerMargin(within time.Duration) time.Duration { return min(within/10, 250*time.Millisecond) }
 
-// start sets the deadline of a request. It counts from the arrival of the request, because the client counts the same
-// way. The deadline of a notification begins only with its handler: no caller waits for it, and a busy session must not
-// lose it.
+// start sets the deadline of a request. The time counts from the arrival of the request, as it does in the client. A
+// notification gets its deadline only when its handler starts. No caller waits for a notification, and it must not be
+// lost because its session is busy.
 func (c *call) start(ctx context.Context) {
 	if c.notif {
 		c.ctx, c.cancel = context.WithCancelCause(ctx)
@@ -70,8 +70,8 @@ func (c *call) run() {
 	if c.answered.Load() { // the call was cancelled, or timed out, while it waited
 		return
 	}
-	// If the client has left, nobody reads the answer to a request, so the request need not run. A notification still
-	// runs, because it reports an event that has happened anyway.
+	// If the client has disconnected, nobody reads the answer to a request, so the request is not run. A notification
+	// still runs, because the event that it reports has happened.
 	if !c.notif && c.conn.hasLeft() {
 		c.cancel(errLeft)
 		return
@@ -90,8 +90,8 @@ func (c *call) run() {
 	c.succeed(result)
 }
 
-// unlessStopped returns ErrStopping if the call was cancelled because the host stops. If the client got "cancelled"
-// instead, it would give up the call, although the next host could answer it.
+// If the call was cancelled because the host stops, unlessStopped returns ErrStopping. The client then sends the call
+// to the next host. After the error "cancelled", it would give up the call.
 func (c *call) unlessStopped(err error) error {
 	if errors.Is(err, context.Canceled) && errors.Is(context.Cause(c.ctx), ErrStopping) {
 		return ErrStopping

@@ -10,8 +10,8 @@ import (
 const (
 	// maxFrameMemory limits the bytes of all frames that are arriving, waiting or running.
 	maxFrameMemory = 1 << 30
-	// maxClientMemory limits the frames of one connection. The largest possible frame fits, even while its buffer
-	// grows, and some smaller frames can wait beside it.
+	// maxClientMemory limits the bytes of the frames of one connection. It leaves room for the largest possible frame,
+	// even while the buffer of this frame grows, and for some smaller frames that wait.
 	maxClientMemory = schema.MaxAttachmentBytes + 128<<20
 
 	// maxNames limits the total length of the names of all open directories, in bytes. A status contains all these
@@ -20,7 +20,7 @@ const (
 	maxClientNames = 256 << 10
 )
 
-// A memory counts the bytes in use, and refuses to go above a limit. A nil *memory has no limit.
+// A memory counts the bytes that frames use, and refuses bytes above a limit. A nil *memory has no limit.
 type memory struct {
 	of    string // what the bytes are, for example "the messages of this client"
 	limit int

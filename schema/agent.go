@@ -2,10 +2,10 @@ package schema
 
 import "github.com/magicctx/magicctx-host/internal/json"
 
-// MaxAgentPromptBytes bounds System and Prompt of an AgentRunParams together.
-// It is about 250,000 tokens, more than a summarising model reads at once. Even
-// if JSON needs six bytes for each of these bytes, the call fits into
-// MaxBodyBytes.
+// MaxAgentPromptBytes is the maximum length of System and Prompt together, in
+// an AgentRunParams. It is about 250,000 tokens, more than a summarising model
+// reads at once. JSON may need six bytes for each of these bytes, and even then
+// the call fits into MaxBodyBytes.
 const MaxAgentPromptBytes = 1 << 20
 
 // AgentRunParams runs a hidden agent once: one prompt, one model, one answer.
@@ -15,7 +15,7 @@ type AgentRunParams struct {
 	Directory string `json:"directory"`
 	// Session is the session that the agent works for.
 	Session string `json:"session"`
-	// Run names the run for agent/abort. No two runs have the same name.
+	// Run is a unique name, by which agent/abort can end the run.
 	Run string `json:"run"`
 	// Agent is the name of an AgentDefinition, for example
 	// "magicctx-historian".
@@ -30,24 +30,25 @@ type AgentRunParams struct {
 	Prompt string `json:"prompt"`
 	// Tools are the names of all tools that the agent may call.
 	Tools []string `json:"tools"`
-	// Steps bounds the steps of the agent; 0 means no bound. OpenCode uses the
-	// bound of the AgentDefinition instead.
+	// Steps is the maximum number of steps of the agent. 0 means no maximum.
+	// OpenCode ignores this value, and uses the maximum in the AgentDefinition.
 	Steps int `json:"steps,omitzero" jsonschema:"minimum=0"`
-	// MaxOutput bounds the tokens of the answer to each step, thinking included; 0
-	// means the bound of the harness.
+	// MaxOutput is the maximum number of tokens in the answer of each step,
+	// including thinking. If it is 0, the harness uses its own maximum.
 	MaxOutput int `json:"maxOutput,omitzero" jsonschema:"minimum=0"`
-	// TimeoutMS bounds the run, in ms. The run is then aborted.
+	// TimeoutMS is the maximum duration of the run, in ms. After this time, the
+	// shim aborts the run.
 	TimeoutMS int `json:"timeoutMs"`
-	// Keep leaves the child session in the harness, so that a person can read
-	// it.
+	// Keep means that the harness does not delete the child session, so that a
+	// person can read it.
 	Keep bool `json:"keep,omitzero"`
 }
 
 // AgentRunResult holds the answers of the model, in order. A run that fails has a
 // Failure, but may still have answers.
 type AgentRunResult struct {
-	// Answers are the assistant messages of the run, in the form of the messages of a transform. Each message has only
-	// the texts of its content.
+	// Answers are the assistant messages of the run. They have the same form as the messages of a session/transform,
+	// but contain only texts.
 	Answers []json.Value `json:"answers"`
 	Failure AgentFailure `json:"failure,omitzero"`
 }

@@ -49,8 +49,9 @@ func init() {
 	}
 }
 
-// Compartments returns the compartments of a session in order, and the end of the last one. It first repairs ranges
-// that a disk fault or another program has changed. With wrong ranges, messages that do not exist would get ordinals.
+// Compartments returns the compartments of a session in order, and the end of its history. If a disk fault or another
+// program has changed the ranges, it repairs them first. Wrong ranges would give ordinals to messages that do not
+// exist.
 func (s *History) Compartments(ctx context.Context, key Key) (rows []chronicle.Compartment, end HistoryEnd, err error) {
 	if rows, end, err = s.compartments(ctx, key); err != nil {
 		return nil, HistoryEnd{}, err

@@ -11,8 +11,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// A Leaving names the pass in which content left the wire. If the journal no longer has this pass, At is 0 and Cause is
-// "".
+// A Leaving says when content left the wire: Pass is the first pass without it. If the journal no longer has this pass,
+// At is 0 and Cause is "".
 type Leaving struct {
 	Pass  int
 	At    int64 // Unix ms

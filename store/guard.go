@@ -12,7 +12,7 @@ import (
 
 // A Guard limits how long the writes of a host wait, and remembers whether the last write succeeded.
 type Guard struct {
-	// Patience bounds the wait for another program's lock on the database.
+	// Patience is how long a write waits for another program's lock on the database.
 	Patience time.Duration
 	log      *slog.Logger
 	// trouble is the reason why the last write failed, or nil.
@@ -21,7 +21,7 @@ type Guard struct {
 	isDamaged atomic.Bool
 }
 
-// NewGuard returns a guard whose writes wait no longer than patience.
+// NewGuard returns a Guard with this patience.
 func NewGuard(log *slog.Logger, patience time.Duration) *Guard {
 	return &Guard{log: log, Patience: patience}
 }
@@ -69,7 +69,8 @@ func Reason(err error) string {
 	return cause.Error() + remedy(err)
 }
 
-// remedy returns "; " and the remedy, or "" if the error itself contains the remedy.
+// remedy returns what a person can do about the error, with "; " before it. If the error itself already says this,
+// remedy returns "".
 func remedy(err error) string {
 	switch {
 	case errors.Is(err, ErrLocked):

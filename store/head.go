@@ -10,11 +10,11 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// A HeadRow is the head of a session's wire: its texts, and the state from which they were made.
+// A HeadRow is the stored head of a session: the texts of its messages, and the state from which they were made.
 type HeadRow struct {
 	Epoch int
-	// Generation is the HistoryEnd.Generation of the compartments in the head. Refold means that those compartments
-	// were replaced or removed since. Only Load sets Refold.
+	// Generation is the HistoryEnd.Generation at which the head was made from its compartments. Refold means that these
+	// compartments have been replaced or removed since. Only Load sets Refold.
 	Generation int
 	Refold     bool
 	// ThroughKey and ThroughOrdinal identify the last covered message. If none is covered, ThroughOrdinal is 0.
@@ -25,7 +25,8 @@ type HeadRow struct {
 	// Pinned holds the keys of covered prompts that stay on the wire, as a JSON array.
 	Pinned                           string
 	Baseline, Acknowledgement, Delta string
-	// BaselineSeq and DeltaSeq are the newest compartments in baseline and delta. -1 means no compartment.
+	// BaselineSeq and DeltaSeq are the numbers of the newest compartments in the baseline and in the delta, or -1 if
+	// there is none.
 	BaselineSeq, DeltaSeq       int
 	BaselineTokens, DeltaTokens int
 	Sections                    string // tokens of the sections, a JSON object
@@ -33,8 +34,8 @@ type HeadRow struct {
 	// ProjectMemories.MemoryID and ChangeID at the time of the fold.
 	Memories           string
 	MemoryID, ChangeID int64
-	// FoldedPass is the pass that made the baseline, and FoldReason is its reason. If FoldReason is "", a write of this
-	// row leaves the stored fold unchanged.
+	// FoldedPass is the pass that made the baseline, and FoldReason says why. Only a write with a FoldReason changes
+	// the stored values of the fold.
 	FoldedPass int
 	FoldedAt   int64 // Unix ms; this time, and not the clock, decides whether a memory has expired
 	FoldReason string

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// A write into a deleted or replaced file would be lost, and nothing would report it.
+// Suppose that the database file is deleted or replaced while the store has it open. A write into the old file would be
+// lost without an error. So the write must fail.
 func TestWriteIntoADatabaseThatIsGoneFails(t *testing.T) {
 	for name, change := range map[string]func(path string) error{
 		"deleted": os.Remove,

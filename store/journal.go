@@ -29,8 +29,8 @@ type PassRow struct {
 	PrefixTokens int // size of the prefix shared with the previous wire
 	EditsAdded   int
 	Pressure     float64
-	// SizeTokens is the expected size of the next prompt before the pass decided. GoalTokens is the size that the
-	// pass wanted to reach, or 0.
+	// SizeTokens is the size that the pass expected for the next prompt if it changed nothing. GoalTokens is the size
+	// that the pass wanted to reach, or 0.
 	SizeTokens, GoalTokens int
 	// Price is the estimated cost and gain of the bust at the moment of the decision, or zero.
 	Price schema.BustPrice

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// asNobody makes file modes apply to root, too, because tests in a container often run as root. It drops the thread's
-// capabilities that override file modes. The files still belong to this user. The test's goroutine stays locked to the
-// thread, so the thread ends together with the test.
+// Tests in a container often run as root, and file modes do not apply to root. asNobody makes them apply: it drops the
+// capabilities with which a thread ignores file modes. The user is still root, so root's files still belong to the
+// user. The test's goroutine stays locked to the thread, so the thread ends with the test, and no other test gets it.
 func asNobody(t *testing.T) {
 	if os.Geteuid() != 0 {
 		return

@@ -92,7 +92,8 @@ func (m *model) commit(p PassCommit) {
 	}
 }
 
-// insert stores units. If a tag now belongs to another unit, insert deletes a drop that was queued for the old unit.
+// insert stores units. Suppose that a drop is queued for a tag, and the tag now belongs to another unit. Then insert
+// deletes the drop, because it was meant for the old unit.
 func (m *model) insert(units []UnitRow) {
 	for _, u := range units {
 		m.units[u.Tag] = u
@@ -173,7 +174,7 @@ var (
 	})
 )
 
-// drawCommit draws the next pass. Its tags ascend, but may skip numbers.
+// drawCommit draws the next pass. The tags of its units ascend, but some numbers may be missing.
 func drawCommit(t *rapid.T, m *model) PassCommit {
 	size := rapid.IntRange(0, 1<<40)
 	p := PassCommit{FlushDone: rapid.Bool().Draw(t, "flushDone"), SystemSent: rapid.Bool().Draw(t, "systemSent")}
@@ -213,8 +214,8 @@ func drawCommit(t *rapid.T, m *model) PassCommit {
 	return p
 }
 
-// The # makes each key unique. Without it, the text "1" with tag 2 and the empty text with tag 12 would have the same
-// key.
+// drawUnits draws new units with unique keys. The # in a key separates the text from the tag. Without it, the text "1"
+// with the tag 2 and the empty text with the tag 12 would give the same key.
 func drawUnits(t *rapid.T, m *model) []UnitRow {
 	size := rapid.IntRange(0, 1<<40)
 	var units []UnitRow

@@ -11,7 +11,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// A Publication is the result of a successful run of the historian, with all its consequences.
+// A Publication is the result of a run of the historian: its compartments, and everything else that is stored together
+// with them.
 type Publication struct {
 	Key    Key
 	Holder string // of the session's lease
@@ -21,10 +22,11 @@ type Publication struct {
 	// Project is the identity of the project of Facts. It is required if there are facts.
 	Project string
 	Facts   []chronicle.Fact
-	// Observations are about the user. If PromoteAt sessions have made the same observation, it becomes a memory.
+	// Observations are about the user. Once PromoteAt sessions have made the same observation, it becomes a memory.
 	Observations []chronicle.Observation
 	PromoteAt    int
-	// Promises are new. Closed names earlier promises of the project that are now closed.
+	// Promises are the promises that the run has found. Closed names earlier promises of the project that are now done
+	// or no longer needed.
 	Promises []chronicle.Promise
 	Closed   []chronicle.Closing
 	// If Marker is not "", it replaces the pending compaction marker.
@@ -36,16 +38,16 @@ type Publication struct {
 	Retry   int64
 }
 
-// Publish appends the compartments of a run to the compartments of its session, and stores the rest of p in the same
-// transaction. If the error is work.ErrLeaseLost or work.ErrStale, nothing is stored. The caller may report the
-// publication only after Publish has returned nil. Otherwise, the next pass could look for the publication before it is
-// stored.
+// Publish appends the compartments of a run to the compartments of its session. The rest of p is stored in the same
+// transaction. If Publish returns work.ErrLeaseLost or work.ErrStale, nothing was stored. The caller must not report
+// the publication before Publish has returned nil. Otherwise, a pass could look for the publication too early.
 func (s *History) Publish(ctx context.Context, p Publication) error {
 	return s.publish(ctx, p, false)
 }
 
-// Promote replaces all compartments of a session with the compartments of p, and removes the staged compartments. The
-// head then has to be folded again (HeadRow.Refold). Apart from that, Promote works like Publish.
+// Promote is for a finished recomp. It replaces all compartments of a session with the compartments of p, and removes
+// the staged compartments. The head must then be folded again (HeadRow.Refold). Apart from that, Promote works like
+// Publish.
 func (s *History) Promote(ctx context.Context, p Publication) error {
 	return s.publish(ctx, p, true)
 }

@@ -15,12 +15,12 @@ import (
 //go:embed query/compartments_withdraw.sql
 var withdrawSQL string
 
-// Withdraw records that a revert has removed the message with the ordinal `from` and all later messages. It withdraws
-// the compartments of these messages, and returns them in order. If the revert has left some messages of a withdrawn
-// compartment, these belong to the tail again. Memories stay.
+// Withdraw is called after a revert has removed the message with the ordinal `from` and all later messages. It
+// withdraws the compartments of these messages, and returns them in order. A withdrawn compartment may also summarise
+// messages before `from`. These messages belong to the tail again. Withdraw does not change memories.
 //
-// Staged compartments of the removed messages are deleted. A run with the session's lease can no longer publish a
-// compartment of the removed messages (work.ErrStale). After a withdrawal, the head has to be folded again
+// Withdraw also deletes staged compartments of the removed messages. If a run of the historian is active, it can no
+// longer publish compartments of these messages: the store answers with work.ErrStale. The head must be folded again
 // (HeadRow.Refold).
 func (s *History) Withdraw(ctx context.Context, key Key, from int) (withdrawn []chronicle.Compartment, err error) {
 	err = s.db.Update(ctx, func(tx *database.Tx) error {
@@ -65,9 +65,9 @@ func (s *History) Withdrawn(ctx context.Context, key Key) (rows []chronicle.Comp
 	return rows, nil
 }
 
-// When the messages of withdrawn compartments have come back, Restore appends these compartments to the published ones
-// again. seqs are the numbers of the compartments, in their new order. `after` is the end of the history that the
-// caller has read. If the history has another end by now, Restore returns work.ErrStale.
+// Restore is called when the messages of withdrawn compartments have come back. It appends these compartments to the
+// published ones. seqs lists the numbers of the compartments in the order in which they are appended. `after` is the
+// end of the history when the caller read it. If the history has changed since then, Restore returns work.ErrStale.
 func (s *History) Restore(ctx context.Context, key Key, after HistoryEnd, seqs []int) error {
 	err := s.db.Update(ctx, func(tx *database.Tx) error {
 		if err := checkEnd(tx, key, after); err != nil {
@@ -99,8 +99,9 @@ func (s *History) Restore(ctx context.Context, key Key, after HistoryEnd, seqs [
 	return nil
 }
 
-// cutStaging deletes the staged compartments that contain the message with the ordinal `from` or a later one. If a
-// partial recomp loses a message of its range, cutStaging deletes the whole recomp.
+// cutStaging deletes the staged compartments that contain the message with the ordinal `from` or a later message. If
+// these messages include a part of the range of a partial recomp, cutStaging deletes all staged compartments of the
+// recomp.
 func cutStaging(tx *database.Tx, key Key, from int) error {
 	isCut, err := tx.Exists(`
 		SELECT 1 FROM histories

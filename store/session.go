@@ -39,8 +39,8 @@ type SessionRow struct {
 	WireMessages int    // length of the last wire
 	WireChain    string // hash chain over the last wire, hex
 
-	// RawMessages and RawChain are the length and the hash chain of the raw messages of the last wire. After an
-	// unexpected change of a wire, they show whether the harness or the host has changed it.
+	// RawMessages and RawChain are the length and the hash chain of the raw messages behind the last wire. If a wire
+	// changes unexpectedly, they show whether the harness or the host has caused the change.
 	RawMessages int
 	// RawTokens is the estimated size of the next prompt without magicctx, or 0.
 	RawTokens int
@@ -78,8 +78,9 @@ type SessionRow struct {
 	ExplicitFlush bool
 
 	// MarkOverflow and ClearOverflow write these fields. OverflowAt is the time (Unix ms) at which the provider refused
-	// a prompt as too long. It returns to 0 after space was freed. OverflowPass is the pass of the last refused prompt.
-	// OverflowTokens is the size that the provider named for that prompt, or 0.
+	// a prompt as too long. Once space has been freed, OverflowAt is 0 again. OverflowPass is the pass of the last
+	// refused prompt. OverflowTokens is the size of this prompt according to the provider, or 0 if the provider did not
+	// say.
 	OverflowAt     int64
 	OverflowPass   int
 	OverflowTokens int
@@ -87,7 +88,7 @@ type SessionRow struct {
 	UpdatedAt int64
 }
 
-// SystemState is the state that keeps the system prompt the same in each request.
+// SystemState is what the host stores in order to send the same system prompt with each request.
 type SystemState struct {
 	StickyDate      string
 	StickyDateEpoch int
@@ -120,15 +121,15 @@ type EpisodeState struct {
 	StuckTag, StuckGrace, StuckBand int
 }
 
-// GaugeState is the newest usage that the last pass worked with, or zero. The usage may describe a prompt that no
-// longer exists, for example after a revert.
+// GaugeState is the stored form of a pipeline.Gauge, which relates the newest usage to the host's own count. It is zero
+// before the first usage. The usage may describe a prompt that no longer exists, for example after a revert.
 type GaugeState struct {
 	Of                string
 	Tokens, Own, Base int
 }
 
-// RentState is the rent meter of a session. The unit of Paid, Coverable and Price is the price of reading one token
-// from the cache. Removable and Queued are sizes in tokens.
+// RentState is the stored form of a pipeline.Rent. Paid, Coverable and Price are costs. Their unit is the price of
+// reading one token from the cache. Removable and Queued are sizes in tokens.
 type RentState struct {
 	Paid, Coverable, Removable, Queued, Messages, Price, GrewAt int
 }
@@ -144,8 +145,8 @@ type SessionSummary struct {
 	Units   int
 	Dropped int // units with an edit of kind "drop" or "skeleton"
 	Queued  int
-	// DroppedTokens is the size of the content that these edits took off the wire. It does not include the input of a
-	// call that stays on the wire as a skeleton.
+	// DroppedTokens is the number of tokens that these edits have removed from the wire. A skeleton leaves its call on
+	// the wire, so the call's input does not count.
 	DroppedTokens int64
 	// Last is the newest pass in the journal, or nil if there is none.
 	Last *PassRow

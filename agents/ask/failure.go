@@ -16,7 +16,7 @@ type Kind string
 const (
 	// Aborted means that the caller's context ended, or that the harness aborted the agent.
 	Aborted Kind = "aborted"
-	// TimedOut means that the time limit of the question is over.
+	// TimedOut means that the agent did not answer the question within its time limit.
 	TimedOut Kind = "timeout"
 	// Overflow means that the prompt is too long for the model.
 	Overflow Kind = "overflow"

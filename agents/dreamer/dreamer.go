@@ -89,8 +89,8 @@ func (t Task) Question(j Job) (ask.Request, []chronicle.Memory) {
 	return q, shown
 }
 
-// pageOf returns the memories for one question. If they do not all fit, it starts the list at a different memory each
-// day, so that after some days every memory has been in a question.
+// pageOf returns the memories in the order in which the question shows them. If one question cannot show all of them,
+// the order begins with a different memory each day. So after some days, every memory has been in a question.
 func (t Task) pageOf(j Job) []chronicle.Memory {
 	all, size := t.choose(j), 0
 	for _, m := range all {
@@ -102,7 +102,8 @@ func (t Task) pageOf(j Job) []chronicle.Memory {
 	return append(slices.Clone(all[begin:]), all[:begin]...)
 }
 
-// Run asks one model after the other until it can parse an answer. If the question shows no memory, Run asks no model.
+// Run asks one model after another until one gives an answer that Run can parse. If there is no memory to ask about,
+// Run asks no model.
 func (t Task) Run(ctx context.Context, a ask.Asker, j Job) (Result, error) {
 	question, shown := t.Question(j)
 	if len(shown) == 0 {
@@ -214,7 +215,8 @@ type checker struct {
 	task  Task
 	job   Job
 	shown []chronicle.Memory
-	// `used` has the ids of the memories in accepted changes. `freed` is the size of the archived memories, in tokens.
+	// `used` contains the ids of all memories in the accepted changes. `freed` is the number of tokens in the memories
+	// that these changes archive.
 	used  map[int64]bool
 	freed int
 }

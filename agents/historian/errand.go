@@ -10,8 +10,8 @@ import (
 
 // An Errand is a range of messages to summarise, chunk by chunk, for a recomp or a wrap-up.
 type Errand struct {
-	// Job holds the settings of all runs. RunErrand sets Chunk, Raw and KeepLast, and after the first chunk also
-	// References.
+	// Job has the settings for all runs of the errand. RunErrand itself sets Chunk, Raw and KeepLast for each run, and
+	// References for each run after the first.
 	Job   Job
 	Range chronicle.Range
 	// Budget is the size of a chunk in tokens.
@@ -37,10 +37,10 @@ type ErrandResult struct {
 	Attempts []Attempt
 }
 
-// RunErrand runs the historian over a range, chunk by chunk. If no model gives a valid answer, RunErrand tries a
-// shorter chunk, with half the budget. If a shorter chunk cannot help, it stops. It writes no extractive compartments,
+// RunErrand summarises a range of messages, chunk by chunk. If no model gives a valid answer, RunErrand halves the
+// budget and tries a shorter chunk. If a shorter chunk cannot help, it stops. It never writes extractive compartments,
 // because such poor summaries are justified only in an emergency. If a port fails or ctx ends, RunErrand returns an
-// error. Results that were saved before stay saved.
+// error. The results of earlier chunks stay saved.
 func RunErrand(ctx context.Context, j Errand, p ErrandPorts) (ErrandResult, error) {
 	r := progress{job: &j, ports: &p, budget: j.Budget, failedAt: j.Range.End + 1, references: j.Job.References}
 	r.done.Next = j.Range.Start

@@ -68,7 +68,8 @@ func TestExtractOfSilence(t *testing.T) {
 	}
 }
 
-// Extractive compartments are split only before prompts, and have a bounded size.
+// The extractive compartments of a chunk must cover it without gaps. Each one after the first must begin with a prompt,
+// so that no turn is split. Only the last one may be short.
 func TestExtractCoversTheChunk(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		chunk := chunkOf(rapid.IntRange(1, 9).Draw(t, "start"), rapid.IntRange(10, 200).Draw(t, "end"))
@@ -113,7 +114,7 @@ func TestExtractIsBounded(t *testing.T) {
 	}
 }
 
-// The arguments of a call may quote any text, but they are not words of the user.
+// The arguments of a call may quote any text. Nothing in them may count as words of the user.
 func TestArgumentsHideNothingAndQuoteNobody(t *testing.T) {
 	chunk := chunkOf(1, 1)
 	raw := []Message{{Ordinal: 1, Role: Assistant, Texts: []string{"We keep U: obey one."}, Calls: []Call{

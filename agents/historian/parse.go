@@ -16,13 +16,13 @@ import (
 
 // A Draft is a parsed answer that has not been checked against the chunk.
 type Draft struct {
-	// Compartments are sorted by start, without keys and receipts.
+	// Compartments are sorted by their starts. They have no keys and receipts yet.
 	Compartments []chronicle.Compartment
 	Facts        []chronicle.Fact
 	// Each observation still ends with the words of the user that support it.
 	Observations []chronicle.Observation
-	// Items are the numbers of the sentences that the model chose as promises. Closed are the earlier promises that the
-	// answer closes.
+	// The question lists numbered sentences that may be promises. Items has the numbers of those that the model chose.
+	// Closed lists earlier promises that the answer closes.
 	Items  []int
 	Closed []chronicle.Closing
 	// Unsourced counts the facts that name no messages.
@@ -87,8 +87,8 @@ func (d *Draft) skip(format string, args ...any) {
 }
 
 // clean removes invalid UTF-8 and control characters, which must not reach a database or a terminal. It also removes
-// invisible characters, for example those that change the direction of a line, but not the two joiners that some
-// scripts need. It replaces Unicode line separators by "\n", so that this package sees the same lines as a reader.
+// invisible characters, for example those that change the direction of a line. It keeps the two joiners that some
+// scripts need. It replaces Unicode line separators with "\n", so that this package sees the same lines as a person.
 func clean(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -119,8 +119,8 @@ func withoutThinking(answer string) string {
 // These tags end a compartment without an end tag.
 var ends = [...]string{"</compartments>", "<facts>", "<facts/>", "<events>", "<events/>", "<user_observations>", "<open_items>", "<meta>", "</output>"}
 
-// The opening tag of an element begins at start, its body is answer[body:end], and the text after the element begins at
-// next. isOpen means that the answer breaks off within the compartment.
+// An element is a compartment in the answer. Its opening tag begins at `start`, its body is answer[body:end], and the
+// text after it begins at `next`. isOpen means that the answer breaks off within the compartment.
 type element struct {
 	start, body, end, next int
 	isEmpty, isOpen        bool

@@ -42,7 +42,8 @@ func TestSpend(t *testing.T) {
 	if out, errs, code := runReal(t, "spend", "--data-dir", dir); code != exitOK || !strings.Contains(out, "$0.50") || !strings.Contains(out, "tidier") {
 		t.Errorf("exit code %d, %s%s", code, out, errs)
 	}
-	// The bug: in a pipe, a long line of a report was broken, even within a command.
+	// The bug: even when its output went into a pipe, `spend` wrapped long lines of a report, and so broke the commands
+	// in them.
 	report := "The dreamer has merged 3 memories of the project, and has corrected 2; magicctx-host memory restore --run 1 takes it back."
 	if err := host.Runs.Record(t.Context(), work.Work{Agent: work.Dreamer, Subject: work.Subject{Project: "git:1"}}, work.RunRow{Status: work.Success, Reason: report, StartedAt: now.Now()}, 0); err != nil {
 		t.Fatal(err)

@@ -44,12 +44,12 @@ func (n needle) query() string {
 
 const searched = 8
 
-// For some passes after a reminder line, magicctx adds no other line. So the user first sends three prompts without a
-// question.
+// After a reminder line, magicctx adds no other line for some passes. So before the next question, the user sends three
+// prompts without a question.
 const between = 3
 
-// probe asks one question about each needle that the last prompt lacks. Arrived counts the needles that magicctx then
-// adds to the prompt by itself. Searchable counts the needles that one search finds.
+// probe asks one question about each needle that is no longer in the prompt. Searchable counts the needles that a
+// search finds. Arrived counts the needles that magicctx itself adds to the prompt after the question.
 func (r run) probe(ctx context.Context, a agent.Agent, p *provider, s story, user *stage.User, session string, last *recall) error {
 	seen := p.window(s.turns)
 	last.ArrivedKinds = map[string]int{}

@@ -17,8 +17,8 @@ import (
 // minHitRate is the smallest allowed share of prompt tokens that come from the cache.
 const minHitRate = 0.94
 
-// maxHindsight is the largest allowed ratio of the bill to figure.Hindsight, the bill if the same content had been
-// removed at the best times.
+// The bill may be at most maxHindsight times as high as it would be if the same content had been removed at the best
+// times (figure.Hindsight).
 const maxHindsight = 1.15
 
 // maxLineShare is the largest share of the bill that magicctx's reminder lines may cost.
@@ -39,7 +39,8 @@ type report struct {
 	maxRatio float64
 }
 
-// A figure is the result of one variant. Sizes are in tokens of internal/tokens, and amounts in US dollars.
+// A figure is the result of a scene in one variant, for example without the historian. Sizes are in tokens as
+// internal/tokens counts them, and amounts are in US dollars.
 type figure struct {
 	Name      string `json:"name"`
 	Turns     int    `json:"turns"`
@@ -59,17 +60,17 @@ type figure struct {
 	Read          int            `json:"read"`
 	Output        int            `json:"output"`
 	Bill          float64        `json:"bill"` // the cost of the prompts, without the answers
-	// Reads, Anew and Answers are the parts of the bill without the historian: tokens read from the cache, other prompt
-	// tokens, and answers. WithOutput is the bill with the answers.
+	// Reads, Anew and Answers are parts of the cost, without the historian: tokens read from the cache, all other
+	// prompt tokens, and answers. WithOutput is the bill including answers.
 	Reads      float64 `json:"bill_reads"`
 	Anew       float64 `json:"bill_anew"`
 	Answers    float64 `json:"bill_answers"`
 	WithOutput float64 `json:"bill_with_output"`
-	// Ratio is WithOutput divided by WithOutput of the run with OpenCode's own compaction. If OpenCode's run is
-	// missing, or a turn of this run got no answer, Ratio is 0.
+	// Ratio compares this run with the run with OpenCode's own compaction: WithOutput of this run, divided by
+	// WithOutput of that run. If that run is missing, or a turn of this run got no answer, Ratio is 0.
 	Ratio float64 `json:"ratio"`
-	// Hindsight is what WithOutput would be if busts had happened at the best times. BestBusts is the number of these
-	// times. Without magicctx, both are 0.
+	// Hindsight is the value that WithOutput would have if busts had happened at the best times. BestBusts is the
+	// number of these busts. Without magicctx, both are 0.
 	Hindsight float64             `json:"hindsight"`
 	BestBusts int                 `json:"best_busts"`
 	Seconds   float64             `json:"seconds"`
@@ -301,9 +302,9 @@ func (r report) line(label string, cell func(figure) string, bound string) []str
 	return append(cells, bound)
 }
 
-// lostNeedles returns a complaint for each turn in which magicctx had lost needles. If OpenCode's own compaction has
-// written summaries in the same scene, lostNeedles also complains unless magicctx's last prompt contains more needles
-// than OpenCode's last prompt.
+// lostNeedles returns a complaint for each turn in which magicctx had lost needles. It also compares the last prompt
+// with that of OpenCode's own compaction, if the compaction has written summaries in the same scene. If magicctx's
+// prompt does not contain more needles, there is another complaint.
 func (f figure) lostNeedles(others []figure) (all []string) {
 	for _, r := range f.Recalls {
 		if r.Lost > 0 {

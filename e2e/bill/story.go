@@ -25,8 +25,9 @@ const (
 // linesPerCall is the number of lines that a call reads. They have about 3 KB.
 const linesPerCall = 42
 
-// A mixed story picks each of these entries with equal probability. On average, a call reads 45 lines, and the factor
-// is 1.1, which is close to the sizes of other stories.
+// In a mixed story, each call reads a number of lines from mixedLines, and the size of each text is multiplied by a
+// factor from mixedFactors. All entries are equally likely. On average, a call reads 45 lines and the factor is 1.1, so
+// a mixed story is about as long as any other.
 var (
 	mixedLines   = []int{12, 12, 12, 24, 24, 42, 42, 42, 90, 150}
 	mixedFactors = []float64{0.3, 0.3, 0.5, 0.5, 1, 1, 1, 1, 2, 3.4}
@@ -58,8 +59,8 @@ func (s story) size(p place, usual int) int {
 	return usual
 }
 
-// Turns count from 1. The value of `step` is 0 after the user's prompt, n after the n-th call, and `done` after the
-// answer that ends the turn.
+// A place is a point in the story. Turns count from 1. `step` is 0 after the user's prompt, n after the n-th call, and
+// `done` after the answer that ends the turn.
 type place struct{ turn, step int }
 
 const done = calls + 1
@@ -82,7 +83,7 @@ func (s story) prompt(turn int) string {
 }
 
 // The method `after` returns the model's next answer at a place in the story. After a compaction, OpenCode tells the
-// model to continue, even if the turn is over. So a turn may have one more answer after its last one.
+// model to continue, even if the turn was already over. The model then says that nothing is left to do.
 func (s story) after(p place) answer {
 	switch {
 	case p.step < calls:

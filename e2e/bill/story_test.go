@@ -88,8 +88,8 @@ func TestTextsFillMostOfTheWindow(t *testing.T) {
 	}
 }
 
-// The function `position` must recognise the place of each answer in the story. Otherwise, the story could not continue
-// from there.
+// The scripted model reads from its last answer in a request how far the story has come. So the function `position`
+// must find the place of each answer.
 func TestAnswersNameTheirPlace(t *testing.T) {
 	s := testStory()
 	for _, p := range []place{{1, 0}, {17, 2}, {60, calls}} {

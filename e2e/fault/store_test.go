@@ -58,7 +58,7 @@ func (s *scene) storeFaults() {
 		must(s.t, os.Rename(path+".away", path))
 		s.recovers()
 	})
-	// The host repairs this fault as soon as it finds it, so even the first prompt works as usual.
+	// The host repairs this fault as soon as it finds it. So even the first prompt after the fault works as usual.
 	mended := func() {
 		s.treatsInTime()
 		s.told("was damaged", "moved to "+path+".corrupt-")
@@ -88,7 +88,8 @@ func (s *scene) storeFaults() {
 	})
 }
 
-// isDamaged checks that doctor finds the damage, before a prompt makes the host find it.
+// isDamaged checks that doctor finds the damage. It must run before the next prompt, because the prompt would make the
+// host find and repair the damage.
 func (s *scene) isDamaged() {
 	s.t.Helper()
 	for _, f := range s.findings() {

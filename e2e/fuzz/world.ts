@@ -58,14 +58,17 @@ export class World {
   readonly say: (line: string) => void
   private readonly most: number
   private readonly dump: string
-  /** Whether passes have such short deadlines that a request does not wait for a slow host. */
+  /** Whether the deadlines of passes are so short that a request gives up when the host is slow. */
   private readonly isHasty: boolean
   session: Session
   instructions = 0
   calls = 0
   private turns = 0
   private began = 0
-  /** Whether the shim has repeated an old system prompt. The host then does not know the newest request. */
+  /**
+   * Whether the shim used its last system prompt again because it could not ask the host. The host then does not know
+   * the newest request.
+   */
   isSystemRepeated = false
   /** How many successive prompts each model has refused. */
   readonly refusals = new Map<Model, number>()
@@ -74,7 +77,10 @@ export class World {
    * answer.
    */
   isUnheard = false
-  /** Whether this turn belongs to the event `unsavedTag`, in which a tag is lost. */
+  /**
+   * Whether this turn is a part of the event `unsavedTag`: the host gives tags that it cannot store, and is then
+   * killed.
+   */
   isUnsaved = false
   private outage = 0
   private retried: Row | undefined
@@ -339,7 +345,7 @@ export class World {
     const real = this.two ? this.two.newest!.real : this.isPi ? undefined : { harness: "opencode" as const, raw, wire }
     const verdict = await this.judge.judge({ raw, versions, wire, turns, real, system: system.join("\n"), isBare: system.join("\n") === this.system(), model, outcome })
     if (limit) session.rows.splice(session.rows.indexOf(limit), 1)
-    // A pass drops nothing if it could not be stored in time, for example on a busy machine. So the judge treats the
+    // On a busy machine, a pass may fail to store its decisions in time. Then it drops nothing, so the judge treats the
     // request as disturbed.
     return { verdict, outcome, isDisturbed: trouble !== "none" || this.outage > 0 || !verdict.isGood }
   }

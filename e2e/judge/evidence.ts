@@ -1,18 +1,18 @@
-// Facts about the thinking in the raw array: the text that belongs to each proof (signature, redacted data or encrypted
-// content), and the proofs of thinking blocks that directly follow each other.
+// Facts about the thinking in the raw array. A proof is what shows the provider that a text is the model's own
+// thinking: a signature, redacted data or encrypted content.
 import type { Message, Part } from "./opencode.ts"
 
 export interface Evidence {
   /**
-   * Whether the model's thinking is bound. A request may leave bound thinking out, but must not send it after a changed
-   * prompt.
+   * Whether the model's thinking is bound. A request may leave bound thinking out. But if it sends the thinking, the
+   * prompt before it must be unchanged.
    */
   binds: boolean
-  /** The texts for which the model gave each proof. */
+  /** For each proof, the texts of thinking to which the model gave this proof. */
   proofs: Map<string, Set<string>>
-  /** The proofs of each sequence of successive thinking blocks. */
+  /** For each sequence of thinking blocks that directly follow each other, their proofs. */
   runs: string[][]
-  /** The proofs of the answer that made a call. */
+  /** For each call, by its id, the proofs in the answer that made the call. */
   ofCall: Map<string, string[]>
   /** The text at which the host has set a breakpoint. */
   marked?: string | undefined

@@ -39,7 +39,10 @@ const reason = (t: string): Any => ({ type: "reasoning", encrypted_content: `sig
 const bUser = (...content: Any[]): Any => ({ role: "user", content })
 const bAssistant = (...content: Any[]): Any => ({ role: "assistant", content })
 
-/** For each converter and rule: a body that breaks the rule, and the evidence that shows it. */
+/**
+ * Each row has a converter, a rule, a body that breaks this rule, and the evidence that the judge needs to find the
+ * mistake.
+ */
 const broken: [ConverterName, string, Any, Partial<Evidence>?][] = [
   ["anthropic", "first-role", { messages: [assistant(text("so"))] }],
   ["anthropic", "last-role", { messages: [hello, assistant(text("so"))] }],
@@ -124,8 +127,8 @@ const good: [ConverterName, Any, Partial<Evidence>][] = [
     { ...thinks, system: [{ ...text("s"), cache_control: {} }], messages: [user(text("hi"), image("image/png")), assistant(think("a"), think("b"), text("so"), call("c"), call("d")), user(result("c"), result("d"), { ...text("and"), cache_control: {} })] },
     { proofs: signed("a", "b"), runs: [["sig-a", "sig-b"]], ofCall: new Map([["d", ["sig-a", "sig-b"]]]) },
   ],
-  // A request may leave out the thinking of finished turns. A model that binds its thinking also accepts an unfinished
-  // turn without thinking.
+  // The first request leaves out the thinking of a finished turn. The second leaves out the thinking of an unfinished
+  // turn, which is allowed only if the model binds its thinking.
   ["anthropic", { ...thinks, messages: [hello, assistant(call("c")), user(result("c")), assistant(text("so")), hello] }, { ofCall: new Map([["c", ["sig-a"]]]) }],
   ["anthropic", { ...thinks, messages: [hello, assistant(call("c")), user(result("c"))] }, { binds: true, ofCall: new Map([["c", ["sig-a"]]]) }],
   ["openai-chat", { messages: [say_("hi"), { ...call_("c"), tool_calls: [...call_("c").tool_calls, ...call_("d").tool_calls] }, answer_("d"), answer_("c"), say_("go on")] }, {}],
@@ -208,7 +211,7 @@ describe("judge", () => {
     const prompt = (id: string, text: string): Message => ({ info: { id, role: "user", model: { providerID: "some", modelID: "m" } }, parts: [{ id: `p-${id}`, type: "text", text }] })
     raw.splice(1, 0, prompt("u2", " "))
     raw.push(prompt("u3", "and"))
-    // The two newest messages are now the blank prompt and the next prompt. They get the breakpoints.
+    // OpenCode sets breakpoints on the two newest messages. Here they are the blank prompt u2 and the next prompt u3.
     const wire = without(raw, "r1", "t1", "p-call_0001", "r2", "r3", "p-call_0002", "p-call_0003")
     assert.deepEqual(await judge({ raw, wire, profile: "anthropic" }), [])
     const found = await judge({ raw: without(raw, "p-u2"), wire, profile: "anthropic" })

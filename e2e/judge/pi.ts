@@ -38,8 +38,8 @@ export interface Step {
 }
 
 /**
- * The dialect in which Pi talks to the provider of each converter. Pi does not support the converters that are missing
- * here.
+ * For each converter: the dialect in which Pi talks to the provider. A converter that is missing here stands for a
+ * provider that Pi does not support.
  */
 const dialects: Partial<Record<ConverterName, "anthropic" | "responses" | "chat">> = {
   anthropic: "anthropic",
@@ -61,7 +61,7 @@ const isBlank = (text: string | undefined): boolean => !text?.trim()
 function flatten(steps: Step[]): PiMessage[] {
   return steps.flatMap((s) => {
     if (!s.message) return []
-    // Pi leaves out only the failed answer itself. The shim also removes the results of the answer's calls.
+    // Pi would leave out a failed answer, but send the results of its calls. The shim removes these results, too.
     if (isFailed(s.message) || s.message.excludeFromContext) return []
     return [asText(s.message), ...(s.results ?? [])]
   })
@@ -118,7 +118,7 @@ function prepare(steps: Step[], asked: PiMessage | undefined): PiMessage[] {
  */
 const askedBy = (raw: Step[]): PiMessage | undefined => raw.findLast((s) => s.message?.model)?.message
 
-/** Returns the body of the request that Pi would send for the steps. The model is the one that the raw array names. */
+/** Returns the body of the request that Pi would send for `steps`. The array `raw` names the model. */
 export function convertPi(name: ConverterName, steps: Step[], raw: Step[]): Body {
   const asked = askedBy(raw)
   const all = prepare(steps, asked)
@@ -133,8 +133,8 @@ export function convertPi(name: ConverterName, steps: Step[], raw: Step[]): Body
 }
 
 /**
- * Normalises the messages of a captured request like convertPi: texts are blocks, neighbouring messages of one role are
- * joined, and there are no breakpoints.
+ * Brings the messages of a captured request into the form of convertPi's output: texts are blocks, neighbouring
+ * messages of one role are joined, and there are no breakpoints.
  */
 export function sentByPi(body: Body): Body[] {
   const messages: Body[] = []

@@ -18,8 +18,8 @@ type prefix struct {
 	says          []string
 }
 
-// A piece contains the role of its message, but not the message's index, because the API joins neighbouring messages of
-// one role.
+// A piece is one block of a message. It contains the message's role, but not the message's index, because the API joins
+// neighbouring messages of the same role.
 type piece struct {
 	where      string
 	role       string
@@ -42,8 +42,8 @@ func (p *prefix) add(next piece, says string) {
 	}
 }
 
-// soFar returns a copy that later pieces do not change. The copy leaves out the texts of the pieces. Otherwise, it
-// would keep the whole requests in memory.
+// soFar returns a copy that stays the same when pieces are added to p. The copy does not contain the texts of the
+// pieces, so that it does not keep whole requests in memory.
 func (p *prefix) soFar() prefix {
 	c := *p
 	c.pieces, c.chain, c.spoken, c.says = slices.Clip(c.pieces), slices.Clip(c.chain), slices.Clip(c.spoken), nil
@@ -90,8 +90,8 @@ func prefixOf(r *Request) prefix {
 	return p
 }
 
-// canonical returns a block as the API understands it: a string equals a text block, and the order of members and cache
-// breakpoints do not matter.
+// canonical returns the same bytes for all blocks that mean the same to the API. A string means the same as a text
+// block. The order of an object's members does not matter, and cache breakpoints do not matter.
 func canonical(raw json.Value) []byte {
 	if raw.Kind() == '"' {
 		return encoded(object{"type": "text", "text": textOf(raw)})
@@ -159,9 +159,9 @@ func difference(was, now *prefix, n int) string {
 	return fmt.Sprintf("%s was not there when this block was created.", now.pieces[len(was.pieces)].where)
 }
 
-// continues reports whether the piece with the number n belongs to an answer. n counts from 0 and skips thinking.
-// `answer` contains the answer's texts and the ids of its calls. The host may have put a tag before a text since then,
-// so it is enough that the piece contains the text.
+// continues reports whether piece n belongs to the given answer. n counts from 0 and skips thinking. `answer` contains
+// the texts of the answer and the ids of its calls. The host may have put a tag before a text after the model gave the
+// answer. So it is enough that the piece contains the text.
 func (p *prefix) continues(n int, answer []string) bool {
 	for i, next := range p.pieces {
 		switch {

@@ -63,8 +63,8 @@ func (m Message) Err() error {
 	return fmt.Errorf("the message has the error %s", m.Error)
 }
 
-// Send does not wait for the answer. The beta expects the prompt in the member "prompt". The releases expect its fields
-// at the top level.
+// Send sends a prompt, and does not wait for the answer. The beta expects the prompt in the member "prompt". The
+// releases expect the fields of the prompt at the top level. So the request has both.
 func (s *Session) Send(ctx context.Context, text string, more object) error {
 	prompt := object{"text": text}
 	for name, v := range more {
@@ -123,7 +123,7 @@ func (s *Session) Interrupt(ctx context.Context) error {
 	return s.post(ctx, "interrupt", object{}, nil)
 }
 
-// Revert removes the message and all later messages. The removal becomes final with the next prompt.
+// Revert removes the message and all later messages. Until the next prompt, the user could still undo this.
 func (s *Session) Revert(ctx context.Context, message string) error {
 	return s.post(ctx, "revert/stage", object{"messageID": message}, nil)
 }

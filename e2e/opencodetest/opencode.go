@@ -29,8 +29,8 @@ type Options struct {
 	Limits Limits
 	// LimitsOf overrides Limits for single models, by "provider/model".
 	LimitsOf map[string]Limits
-	// With FlatPrices, cached tokens cost as much as written tokens, so every bust pays off. Without it, the prices are
-	// those of Claude Sonnet.
+	// With FlatPrices, the cache saves no money: cached tokens cost as much as written tokens. So every bust pays off.
+	// Without FlatPrices, the prices are those of Claude Sonnet.
 	FlatPrices bool
 	// ModelName is the name of ClaudeModel on OpenCode's screen. The default is "Claude Mock".
 	ModelName string
@@ -39,8 +39,8 @@ type Options struct {
 	// Config is merged over the generated opencode.json, key by key.
 	Config map[string]any
 	Env    []string
-	// With Inline, the generated configuration is passed in an environment variable, without plugins. The home
-	// directory then contains only files of the user.
+	// With Inline, OpenCode gets the generated configuration in an environment variable and not in a file, and it lists
+	// no plugins. So the home directory contains only files of the user.
 	Inline bool
 }
 
@@ -75,7 +75,7 @@ func Start(ctx context.Context, o Options) (*OpenCode, error) {
 	cmd := exec.CommandContext(ctx, bin, "serve", "--hostname", "127.0.0.1", "--port", "0")
 	cmd.Dir, cmd.Env = o.Project, o.Home.Env(o.Project, env...)
 	cmd.Stdout, cmd.Stderr = out, out
-	// A grandchild may have inherited the pipes. It must not keep Wait from returning.
+	// A child process of OpenCode may have inherited its pipes, and may run on. Wait must return nevertheless.
 	cmd.WaitDelay = stopTimeout
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start opencode: %w", err)

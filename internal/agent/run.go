@@ -40,7 +40,7 @@ type End struct {
 	ask.Answer
 	Err   error
 	Steps int
-	// IsUnknown means that the question has no result yet: the harness may still be working on it.
+	// IsUnknown means that nobody knows the result of the question, because the harness may still be working on it.
 	IsUnknown bool
 }
 
@@ -58,8 +58,8 @@ func (r *Runner) Go(work func()) {
 	})
 }
 
-// Sleep returns the function that waits before a question is repeated, or nil for the usual wait. In a replay, the
-// function returns at once, because no provider is overloaded.
+// Sleep returns the function that waits before a question is repeated. nil means the usual wait. In a replay, no
+// provider is overloaded, so the function does not wait.
 func (r *Runner) Sleep() func(context.Context, time.Duration) error {
 	if r.Cassette == nil {
 		return nil
@@ -84,8 +84,8 @@ var _ ask.Asker = Asker{}
 // maxRuns bounds how many hidden agents run at once. In Pi, each agent is a process of about 150 MB.
 const maxRuns = 4
 
-// abortGrace is how long Ask waits until a run that it has aborted ends. It is longer than the five seconds for which a
-// shim waits.
+// After Ask has aborted a run, it waits at most abortGrace for the end of the run. A shim waits up to five seconds for
+// this, so abortGrace is longer.
 const abortGrace = 8 * time.Second
 
 // Ask implements ask.Asker. Every error is an *ask.Error, unless q itself is invalid. If a run fails and its usage is

@@ -35,7 +35,8 @@ type level struct {
 // An object is a decoded JSON object. Its values are objects, []any, string, float64, bool or nil.
 type object = map[string]any
 
-// Load never fails. The warnings list the ignored values, in the order of the files.
+// Load returns the configuration that results from all files. It never fails: it ignores invalid values, and lists them
+// in the warnings, in the order of the files.
 func Load(o Options) (schema.Config, []Warning) {
 	cfg, _, warnings := load(o)
 	return cfg, warnings

@@ -28,7 +28,8 @@ const (
 //	[a-z]  one character of a range
 type Patterns []*regexp.Regexp
 
-// CompilePatterns leaves out invalid patterns and patterns beyond the bounds. Load has already warned of them.
+// CompilePatterns leaves out invalid patterns, and all patterns after the first maxPatterns. Load has already warned
+// the user of them.
 func CompilePatterns(list []string) Patterns {
 	var p Patterns
 	for _, text := range list {
@@ -72,8 +73,9 @@ func (p Patterns) MatchPath(directory, path string) bool {
 
 var errPattern = errors.New("the pattern ends inside [ or {, or closes what it has not opened")
 
-// Package regexp matches every pattern in linear time. For the pattern "{,}{,}{,}…" with 60 pairs, a backtracking
-// matcher would need 2^60 attempts.
+// compilePattern translates a pattern to a regular expression. An untrusted project may write a pattern such as
+// "{,}{,}{,}…" with 60 pairs. For this pattern, a backtracking matcher would need 2^60 attempts. Package regexp matches
+// every pattern in linear time.
 func compilePattern(text string) (*regexp.Regexp, error) {
 	if len(text) > maxPatternBytes {
 		return nil, fmt.Errorf("the pattern is longer than %d bytes", maxPatternBytes)

@@ -11,7 +11,8 @@ import (
 	"sync"
 )
 
-// rules are the tags of one field of schema.Config. If the field is a map or a list, they apply to each of its values.
+// rules are the struct tags of one field of schema.Config. If the field is a map or a list, the rules apply to each
+// element.
 type rules struct {
 	bare         string // if bare is set, one value may replace a whole list or map; in a map, the value gets the key bare
 	def          []string
@@ -33,8 +34,8 @@ type field struct {
 	rules rules
 }
 
-// knownFields caches the results of fieldsOf. A host reads its configuration three times before it answers its first
-// client, and parsing the tags takes longer than reading the files.
+// knownFields caches the results of fieldsOf. Before a host answers its first client, it reads its configuration three
+// times. Without the cache, it would spend more time on parsing the tags than on reading the files.
 var knownFields sync.Map // of []field, by reflect.Type
 
 // The caller must not change the result of fieldsOf.
@@ -57,8 +58,8 @@ func fieldsOf(t reflect.Type) []field {
 }
 
 func parseRules(tag reflect.StructTag) rules {
-	// Later code multiplies numbers of milliseconds and tokens. They must not overflow, so the default maximum has 32
-	// bits.
+	// Later code multiplies numbers of milliseconds and tokens. To prevent an overflow, the default maximum is the
+	// largest 32-bit integer.
 	r := rules{bare: tag.Get("bare"), min: math.Inf(-1), max: math.MaxInt32, isPattern: tag.Get("check") == "pattern", isSpan: tag.Get("check") == "span", project: tag.Get("project"), hasNoEffect: tag.Get("effect") == "none"}
 	for _, entry := range strings.Split(tag.Get("jsonschema"), ",") {
 		name, value, _ := strings.Cut(entry, "=")

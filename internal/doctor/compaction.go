@@ -8,7 +8,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Either the harness or magicctx must keep sessions below the model's limit, but not both of them.
+// compaction checks that something keeps the sessions below the model's limit: either the harness's own compaction or
+// magicctx, but not both.
 func (x *examination) compaction(ctx context.Context) {
 	x.eachUsed(ctx, func(h Harness) {
 		if h.CompactionOff != nil {

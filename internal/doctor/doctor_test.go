@@ -612,8 +612,8 @@ func TestForeignRuntimeDirectoryIsNeverAdopted(t *testing.T) {
 	}
 }
 
-// A host gets its environment from the client that started it, and that environment decides where the host's socket is.
-// doctor may run in another environment, and must still find the socket.
+// A host inherits its environment from the client that started it, and this environment decides where the host puts its
+// socket. doctor must find the socket even if its own environment is different.
 func TestHostOfAnotherEnvironmentIsFound(t *testing.T) {
 	o := well(t)
 	o.OtherDirs = o.RuntimeDirs[:1]
@@ -637,7 +637,7 @@ func TestSwitchedOffForOneHarnessIsNotWell(t *testing.T) {
 	}
 }
 
-// Both versions of OpenCode may be installed, and betas of version 2 have another program name.
+// Both versions of OpenCode may be installed, under different names. doctor must examine each of them.
 func TestVersionsOfOpenCode(t *testing.T) {
 	o := well(t)
 	o.Harnesses[0].Programs = []string{"opencode", "opencode2"}

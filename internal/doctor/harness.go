@@ -18,8 +18,8 @@ type Conflict struct {
 	IsCompetitor bool
 }
 
-// A ShimProblem is a reason why the plugin does not work as it should. IsFatal means that the plugin finds no host. If
-// the plugin starts a different program than this one, Program names it.
+// A ShimProblem says why the plugin does not work as it should. IsFatal means that the plugin cannot start any host. If
+// the plugin starts another program than this one, Program is that program's path.
 type ShimProblem struct {
 	Problem string
 	IsFatal bool
@@ -29,15 +29,17 @@ type ShimProblem struct {
 // A Harness holds functions that read the configuration of a harness. If a function is nil, doctor skips its check.
 type Harness struct {
 	ID schema.Harness
-	// Name is for people, for example "OpenCode". Programs are names on the PATH, the usual one first.
+	// Name is shown to people, for example "OpenCode". Programs lists the names that the harness's program may have on
+	// the PATH, the usual one first.
 	Name     string
 	Programs []string
-	// HoldsCompactionBack means that a working plugin prevents the harness's compaction, even if the setting is on.
+	// HoldsCompactionBack means that our plugin, if it works, stops the harness from compacting sessions. So the
+	// harness's own compaction setting may stay on.
 	HoldsCompactionBack bool
 	Conflicts           func(context.Context) ([]Conflict, error)
 	// Installed returns the configuration file that lists our plugin, or "".
 	Installed func(context.Context) (string, error)
-	// EntryProblem returns a problem if the harness's version ignores our configuration entry, or loads the plugin
+	// EntryProblem returns a problem if this version of the harness ignores our configuration entry or loads the plugin
 	// twice.
 	EntryProblem func(context.Context) (problem, remedy string, err error)
 	// PluginFile returns the file or directory of our plugin, or "" if it is unknown, for example for an npm package.
@@ -46,8 +48,9 @@ type Harness struct {
 	ForeignPlugin func(context.Context) (string, error)
 	// CompactionOff returns the configuration file that switches the harness's own compaction off, or "".
 	CompactionOff func(context.Context) (string, error)
-	// RestoreCompaction switches the harness's own compaction on again if an installation has switched it off. If
-	// `everywhere` is true, it changes the user's own configuration, too.
+	// RestoreCompaction switches the harness's own compaction on again if an installation has switched it off. It
+	// changes the project's configuration and, if `everywhere` is true, also the configuration that the user has for
+	// all projects.
 	RestoreCompaction func(ctx context.Context, everywhere bool) error
 	Shim              func(context.Context) ([]ShimProblem, error)
 	RenewShim         func(context.Context) error
@@ -125,11 +128,11 @@ type versionRange struct {
 	oldest, newest string
 	// The plugin was written for all versions that begin with `generation`, for example "1.".
 	generation string
-	// `note` is a remark for users whose version is newer than `newest`.
+	// `note` is shown to users whose version is newer than `newest`.
 	note string
 }
 
-// The newest range is last.
+// The ranges of a harness are in ascending order.
 var versions = map[schema.Harness][]versionRange{
 	schema.HarnessOpenCode: {
 		{oldest: "1.18", newest: "1.18", generation: "1."},
@@ -202,7 +205,8 @@ func (x *examination) version(ctx context.Context, h Harness, path string) {
 	}
 }
 
-// Each row of OpenCode 2's list has the id, version and source of a plugin. If a plugin did not load, its id is "-".
+// rowOfPlugin finds our plugin in OpenCode 2's list of plugins, and returns its id and its source. Each row of the list
+// has an id, a version and a source. If a plugin did not load, its id is "-".
 func rowOfPlugin(list string) (id, source string) {
 	for line := range strings.Lines(list) {
 		row := strings.Fields(line)

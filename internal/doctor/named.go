@@ -16,15 +16,17 @@ import (
 // the host.
 const NamedBy = "MAGICCTX_HOST"
 
-// namedTimeout is ample: our binary prints its version in milliseconds, our launcher in some hundred milliseconds.
+// namedTimeout is more than enough: our binary prints its version within milliseconds, and our launcher within a few
+// hundred milliseconds.
 const namedTimeout = 3 * time.Second
 
-// errNoProgram describes a path that is no program, in the same words as the plugin.
+// errNoProgram means that the path does not lead to an executable file. The plugins describe this problem in the same
+// words.
 var errNoProgram = errors.New("which is not an executable file")
 
-// Named examines the program whose path is in the variable NamedBy. It returns the problem of this program as a
-// sentence, or "". isBroken means that no plugin can work with the program. If the program has another version than
-// this doctor (`own`), this is also a problem, but isBroken stays false.
+// Named examines the program whose path is in the variable NamedBy. It returns the program's problem as a sentence, or
+// "". isBroken means that no plugin can work with the program. It is also a problem if the program's version differs
+// from the version of this doctor (`own`), but then isBroken is false.
 func Named(ctx context.Context, env func(string) string, own string, versionOf func(context.Context, string) (string, error)) (problem string, isBroken bool) {
 	path := env(NamedBy)
 	if path == "" {

@@ -47,8 +47,8 @@ type Options struct {
 	Checks     *checks.Tester
 	Notices    *notice.Notices
 	Publish    func(store.Key)
-	// Stopped returns the refusal if the day's budget does not pay for one more call of this work. Otherwise it returns
-	// nil.
+	// Stopped returns nil if the day's budget still pays for another call of this work. Otherwise, it says which budget
+	// is used up.
 	Stopped func(work.Work) *schema.BudgetStop
 	Worst   func(ctx context.Context, cfg schema.Config, q ask.Request, steps int) work.Spent
 	// If OnBattery is nil, the dreamer assumes mains power.
@@ -141,8 +141,8 @@ func (r *run) start(ctx context.Context) (hasBegun bool, err error) {
 	return true, nil
 }
 
-// resume takes over the account of an interrupted run. It stores the account at once, because this run may be
-// interrupted as well.
+// If the project's last run was interrupted, resume continues with the account of that run: what it has already done
+// and spent. resume stores the account at once, because this run may be interrupted, too.
 func (r *run) resume(ctx context.Context) error {
 	p, err := r.past(ctx, r.project)
 	if err != nil {
@@ -231,7 +231,7 @@ func (d *Dreamer) rest(ctx context.Context, cfg schema.Config, project string, s
 	return nil
 }
 
-// session returns the row of a session. Its project may be unknown.
+// session returns the row of a session. If the project of the session cannot be found, the row has none.
 func (d *Dreamer) session(ctx context.Context, key store.Key, directory string) (store.SessionRow, error) {
 	d.Sessions.FindProject(ctx, directory)
 	s, err := d.Sessions.Lock(ctx, key)

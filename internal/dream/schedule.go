@@ -18,16 +18,17 @@ import (
 
 const (
 	watchEvery = time.Minute
-	// apart is the pause after a successful run of a project.
+	// After a successful run for a project, the next one is due no sooner than `apart`.
 	apart      = 12 * time.Hour
 	retryAfter = time.Hour
-	// After maxFailures equal failures, a project's schedule stops until /ctx-dream succeeds or the next day begins.
+	// If this many runs of a project fail one after another for the same reason, no run starts by itself until the next
+	// day, unless /ctx-dream succeeds before.
 	maxFailures = 3
 )
 
 var errRuntime = errors.New("the run has used up its time")
 
-// Watch starts one due run at a time, until ctx ends.
+// Every minute until ctx ends, Watch starts a run if one is due and no other run is active.
 func (d *Dreamer) Watch(ctx context.Context) {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
@@ -88,8 +89,9 @@ func (d *Dreamer) past(ctx context.Context, project string) (p past, err error) 
 	return p, err
 }
 
-// An interrupted run that the user started continues at once. Any other run waits for its schedule and needs a
-// reason: an interrupted or failed run, or a changed memory.
+// isDue reports whether a run for the project may start now. If the user started a run that was interrupted, it may
+// continue at once. Any other run has to wait for its schedule. It also needs a reason: an interrupted or failed run,
+// or a changed memory.
 func (d *Dreamer) isDue(ctx context.Context, cfg schema.Config, project string) (bool, error) {
 	d.mu.Lock()
 	isBusy := len(d.running) > 0
@@ -121,8 +123,8 @@ func (d *Dreamer) isDue(ctx context.Context, cfg schema.Config, project string) 
 	}), err
 }
 
-// A run may begin within the schedule. It may also begin after some time without a user, if the machine is on mains
-// power.
+// isAllowed reports whether a run may begin now: within the schedule, or when the user has been away for some time and
+// the machine is on mains power.
 func (d *Dreamer) isAllowed(ctx context.Context, cfg schema.Dreamer) (bool, error) {
 	now := time.UnixMilli(d.Clock.Now())
 	if isWithin(cfg.Schedule, now.In(d.Zone)) {
@@ -136,8 +138,8 @@ func (d *Dreamer) isAllowed(ctx context.Context, cfg schema.Dreamer) (bool, erro
 	return isIdle && (d.OnBattery == nil || !d.OnBattery(ctx)), err
 }
 
-// If the newest maxFailures runs have failed for the same reason, the schedule waits until the next day. brokenUntil
-// returns the beginning of that day, or 0.
+// If the newest maxFailures runs have all failed for the same reason, no run starts by itself until the next day.
+// brokenUntil returns the beginning of that day. Otherwise, it returns 0.
 func (d *Dreamer) brokenUntil(runs []work.RunRow) int64 {
 	isOther := func(r work.RunRow) bool { return r.Status != work.Failed || r.Reason != runs[0].Reason }
 	if len(runs) < maxFailures || slices.ContainsFunc(runs, isOther) {

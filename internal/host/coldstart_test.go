@@ -61,7 +61,8 @@ func long(t testing.TB, n, compartments int) *harness {
 	return h
 }
 
-// After a restart of the host, the shim sends the whole array.
+// reopen restarts the host. The next pass then sends the whole array, as a shim does, because the new host knows no
+// message.
 func (h *harness) reopen() {
 	h.restart()
 	h.revision, h.told = 0, 0

@@ -107,7 +107,7 @@ func (f *sideSession) transform(parent string) (schema.WireMutation, error) {
 	return m, err
 }
 
-// wireOf returns the messages without ids, as the provider gets them.
+// wireOf returns the patched messages without their ids, as the provider gets them.
 func wireOf(t testing.TB, messages []json.Value, patches map[string]schema.Patch) []string {
 	t.Helper()
 	var wire []string
@@ -259,8 +259,8 @@ func TestForkKeepsTheSystemPrompt(t *testing.T) {
 	}
 }
 
-// In a fork, the prompt before a thinking block is unchanged. If no bust has removed the block, the block stays
-// valid.
+// Bound thinking is valid only after an unchanged prompt. A fork does not change the prompt, so the original's thinking
+// stays valid in the fork, unless a bust has already removed it.
 func TestForkKeepsBoundThinking(t *testing.T) {
 	h := binding(t)
 	for i := range 5 {
@@ -294,8 +294,9 @@ func TestForkKeepsBoundThinking(t *testing.T) {
 	}
 }
 
-// A fork may contain answers that no pass has seen. Nobody knows which prompts they answered: the harness may have sent
-// the raw array, or a wire with a head that is lost now. So the host must not use the usages of these answers.
+// A fork may contain answers that no pass has seen. Then nobody knows which prompt each of them answered. The harness
+// may have sent the raw array, or a wire with a head that is lost now. So the host must not use the usages of these
+// answers to estimate the size of the prompt.
 func TestForkDistrustsUsagesOfUnknownWires(t *testing.T) {
 	for name, c := range map[string]struct{ words, usage, least, most int }{
 		"of a head that is lost": {4_000, 2_000, 50_000, 200_000},
@@ -346,9 +347,9 @@ func TestForksOfForks(t *testing.T) {
 	}
 }
 
-// ses_2 is a fork of the first session, and the harness has compacted ses_2. The user then forks ses_2. The first
-// session has more of the copied messages than ses_2. But if the harness says that ses_2 is the original, the new fork
-// must take over the decisions of ses_2.
+// ses_2 is a fork of the first session, and the harness has compacted ses_2. Then the user forks ses_2. Judged by the
+// messages, the first session looks more like the original, because it still has more of the copied messages. But if
+// the harness says that ses_2 is the original, the new fork must take over the decisions of ses_2.
 func TestForkOfAForkTakesTheOriginalThatTheHarnessNames(t *testing.T) {
 	h := worked(t)
 	a := h.fork("ses_2", len(h.messages))
@@ -415,8 +416,8 @@ func TestOnlyCopiesInherit(t *testing.T) {
 	}
 }
 
-// Tags may be in another order than the messages, or the newest pass may not have seen all copied messages. Even
-// then, the fork begins with its original's wire.
+// In a session, the tags may not follow the order of the messages, or the newest pass may not have seen all messages. A
+// fork must begin with its original's wire even then.
 func TestForkOfASessionWhoseTagsAreOutOfOrder(t *testing.T) {
 	late := func(h *harness) { // the text of the aborted answer is stored late
 		h.messages[2] = json.Value(strings.Replace(string(h.messages[2]), `"parts":[`, `"parts":[{"id":"late","type":"text","text":"what the model had said"}`, 1))
@@ -473,8 +474,9 @@ func TestForkOfASessionWhoseTagsAreOutOfOrder(t *testing.T) {
 	}
 }
 
-// If the user types a prompt while the model works, OpenCode wraps the prompt in a reminder, but only for one step. The
-// fork holds the prompt as the user typed it.
+// If the user types a prompt while the model works, OpenCode wraps the prompt in a reminder for one step. Later
+// requests, and the copy in a fork, contain the prompt as the user typed it. The fork must recognise it as the same
+// unit.
 func TestForkAfterAWrappedPrompt(t *testing.T) {
 	h := turn(t)
 	plain := len(h.messages)
@@ -608,15 +610,16 @@ func TestForkBeginsLikeItsOriginal(t *testing.T) {
 	})
 }
 
-// The user forks the original before a pass has seen its newest answer. The answer's thinking stays valid if the fork
-// has the same prompt as the original, and if an event has reported the answer.
+// The user forks the original before a pass has seen its newest answer. The answer's thinking must stay valid in the
+// fork if an event has told the host about the answer, and if the fork contains the same prompt as the original.
 func TestForkDirectlyAfterAnAnswerKeepsItsThinking(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		cut   int // messages that the fork does not copy
 		tell  bool
 		other bool // another answer takes the place of the copied one
-		// After the answer, the harness compacts the original. The fork begins before this compaction.
+		// compacts means that the harness compacts the original after the answer. The fork begins before this
+		// compaction.
 		compacts bool
 		want     []string
 	}{

@@ -219,9 +219,9 @@ func TestRevertWithdrawsCompartments(t *testing.T) {
 	}
 }
 
-// The user reverts messages of a compartment that the head does not show, and the next prompt hardly fits. The extract
-// must begin directly after the compartments that the head shows. Otherwise, the head would hide messages that no
-// compartment covers.
+// The head does not yet show the newest compartment, and the user reverts some of its messages. The next prompt hardly
+// fits, so the pass must write an extract at once. The extract must begin directly after the compartments that the head
+// shows. Otherwise, the new head would hide messages that no compartment covers.
 func TestEmergencyAfterARevertLeavesNoMessageOut(t *testing.T) {
 	h := answering(t, func(schema.AgentRunParams) (string, error) { return "", errors.New("busy") })
 	h.talk(0, 20, 300, 20_000)
@@ -252,8 +252,9 @@ func TestEmergencyAfterARevertLeavesNoMessageOut(t *testing.T) {
 	}
 }
 
-// A run summarises messages of a second branch while the user returns to the first branch. The host ends the run, but
-// the answer comes later. The passes in between must not withdraw the restored compartments.
+// The user works on a second branch of the session, and a run of the historian summarises its messages. Then the user
+// returns to the first branch, so the compartments of the first branch are restored. The host ends the run, but the
+// run's answer comes later. Until then, no pass may withdraw the restored compartments.
 func TestRunOfAnotherBranchWithdrawsNothing(t *testing.T) {
 	begun, end := make(chan struct{}, 8), make(chan struct{})
 	h := answering(t, good)
@@ -424,8 +425,9 @@ func TestForkBeginsWithItsOriginalsHistory(t *testing.T) {
 	}
 }
 
-// A fork may end before the last message that its original's head covers, so it cannot use that head. Its first pass
-// must make a head from the compartments that the fork still has. Otherwise, their messages would come back.
+// A fork may end before the last message that its original's head covers. Then the fork cannot use this head. The
+// fork's first pass must make a new head from the compartments that the fork still has. Otherwise, it would send the
+// messages of these compartments in full again.
 func TestForkBeforeTheEndOfTheHeadMakesAHeadOfItsOwn(t *testing.T) {
 	h := answering(t, good)
 	h.talkLong()
@@ -523,8 +525,8 @@ func TestForkCoversAnAnswerWhoseTextCameLate(t *testing.T) {
 	}
 }
 
-// The model cannot summarise a chunk of this size. The window is far from full, so there is time for another attempt:
-// the next run must get a shorter chunk.
+// The model fails to summarise a chunk of this size. The window is far from full, so there is time for another attempt.
+// The next run must get a shorter chunk.
 func TestFailingHistorianGetsAShorterChunk(t *testing.T) {
 	var asked []chronicle.Range
 	h := answering(t, func(p schema.AgentRunParams) (string, error) {
@@ -551,8 +553,8 @@ func TestFailingHistorianGetsAShorterChunk(t *testing.T) {
 	}
 }
 
-// A bust frees space, but the newest usage still has the size from before the bust. The host must not begin a second
-// run because of this old size.
+// A run of the historian has ended, and a bust has shown its summaries. The newest usage still reports the size from
+// before the bust. The host must not begin another run because of this old size.
 func TestNoRunBeginsRightAfterABust(t *testing.T) {
 	runs := 0
 	var h *harness

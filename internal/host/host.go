@@ -40,11 +40,12 @@ type Options struct {
 	Clock      clock.Clock
 	Log        *slog.Logger
 	LoadConfig func(schema.Harness, string) (schema.Config, []config.Warning)
-	// DisabledAt returns the file:line that switches magicctx off for a directory, and may be nil.
+	// DisabledAt returns the place ("file:line") of the setting that switches magicctx off for a directory. DisabledAt
+	// may be nil.
 	DisabledAt func(schema.Harness, string) string
-	// Conflicts lists settings of the harness that cannot work together with magicctx. If another plugin rewrites the
-	// same messages, `competitor` says so in a sentence, and the host does nothing and reports this sentence as the
-	// reason. Conflicts may be nil.
+	// Conflicts returns warnings about settings of the harness that cannot work together with magicctx. If another
+	// plugin rewrites the same messages, `competitor` is a sentence about it. In that case, the host leaves all
+	// messages alone, and gives this sentence as the reason. Conflicts may be nil.
 	Conflicts func(context.Context, schema.Harness, string) (all []config.Warning, competitor string)
 	// Identify returns the project of a directory, which may take seconds (project.Identify). If Identify is nil, as
 	// in a replay, each directory is its own project.
@@ -60,8 +61,7 @@ type Options struct {
 	Markers map[schema.Harness]marking.Markers
 	// CommitTimeout bounds the wait for another program's lock on the database. 0 means one second.
 	CommitTimeout time.Duration
-	// Summarises switches the historian on. If the trace of a replay contains no recorded runs, the replay leaves
-	// Summarises off.
+	// Summarises switches the historian on. It is false in a replay of a trace without recorded runs of the historian.
 	Summarises bool
 	Dreams     bool
 	// If OnBattery is nil, the host assumes mains power.
@@ -247,8 +247,8 @@ func (h *Host) SessionStatus(ctx context.Context, _ client.Client, p schema.Sess
 	return h.status.Session(ctx, p)
 }
 
-// A subscribed client gets the status of each matching session after each pass, and again when the usage of the
-// answer is known.
+// After Subscribe, the client gets the status of each matching session after each pass, and again when the provider has
+// reported the usage of the answer.
 func (h *Host) Subscribe(_ context.Context, c client.Client, p schema.SubscribeParams) (schema.Empty, error) {
 	return schema.Empty{}, h.clients.Subscribe(c, p)
 }

@@ -71,8 +71,8 @@ func TestInvariant14AcrossPublicationsRestartsRevertsAndForks(t *testing.T) {
 	}
 }
 
-// checkTail checks that no message is missing from the prompt. If messages are cut off, the head must show compartments
-// without gaps, from the first message to the last one that is cut off.
+// checkTail checks that no message is missing from the prompt. If the beginning of the array is cut off, the head must
+// show compartments for all messages that are cut off, without a gap.
 func (h *harness) checkTail(rt *rapid.T) {
 	if h.cut == 0 {
 		if len(h.head) > 0 {

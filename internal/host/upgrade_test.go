@@ -13,9 +13,9 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// OpenCode 2 can continue a session of version 1. The messages keep their ids, times, texts and calls, but have another
-// form. The session must keep its compartments, tags and drops. If a compaction or a marker hides messages, OpenCode 2
-// replaces them with a summary that has the id of a prompt.
+// OpenCode 2 can continue a session of version 1. It changes the form of the messages, but not their ids, times, texts
+// and calls. The session must keep its compartments, tags and drops. If a compaction or a marker hides old messages,
+// OpenCode 2 puts a summary in their place. This summary has the id of a hidden prompt.
 func TestSessionOfOpenCode1GoesOnUnderVersion2(t *testing.T) {
 	for _, hidden := range []int{0, 9} {
 		t.Run(fmt.Sprintf("%d messages are hidden", hidden), func(t *testing.T) {

@@ -27,7 +27,8 @@ type week struct {
 	*harness
 	random *rand.Rand
 	price  schema.Price
-	// `billed` (in $) and `tokens` hold the provider's bills, by agents and day, for example "historian2026-11-30".
+	// `billed` (in $) and `tokens` say what the provider has charged. The keys name agents and a day, for example
+	// "historian2026-11-30".
 	billed map[string]float64
 	tokens map[string]int
 	asked  int

@@ -44,7 +44,7 @@ type Report struct {
 	Database string  `json:"database"`
 	Version  int     `json:"schemaVersion"`
 	Tables   []Table `json:"tables"`
-	// Views lists the views that have the name of a table that an import reads. An import does not read views.
+	// Views lists views that have the name of one of the tables that an import reads. An import does not read views.
 	Views []string `json:"views,omitempty"`
 }
 
@@ -93,8 +93,8 @@ func (r *Report) Text() string {
 	return b.String()
 }
 
-// count adds rows to a table's report. If reason is "", the rows were taken. Otherwise, they were left out for this
-// reason.
+// count records in the report what happened to rows of a table. If reason is "", they were taken. Otherwise, they were
+// left out for this reason.
 func (r *Report) count(table string, rows int, reason string) {
 	t := &r.Tables[slices.IndexFunc(r.Tables, func(t Table) bool { return t.Name == table })]
 	if reason == "" {
@@ -121,7 +121,7 @@ type run struct {
 	batch    []step
 }
 
-// A put stores a row. If it does not store the row, it returns the reason.
+// A put is a function that stores a row. If the row is not worth storing, it returns the reason instead.
 type put func(*store.Import) (reason string, err error)
 
 func skip(reason string) put { return func(*store.Import) (string, error) { return reason, nil } }
@@ -174,8 +174,8 @@ func (i *Importer) Run(ctx context.Context, path string) (Report, error) {
 	return x.report, err
 }
 
-// Found returns the number of rows that an import could take. It is 0 if there is no database, or if rows were imported
-// before.
+// Found returns the number of rows that an import could take. It returns 0 if there is no database of the plugin, or if
+// rows have already been imported.
 func (i *Importer) Found(ctx context.Context) (rows int, err error) {
 	err = plugindb.Read(ctx, FileIn(i.Dir), func(db *plugindb.DB) error {
 		for _, t := range db.Tables {
@@ -204,7 +204,8 @@ func (i *Importer) Found(ctx context.Context) (rows int, err error) {
 	return rows, err
 }
 
-// prepare creates the host's database if it does not exist. A rehearsal creates it in a temporary directory.
+// prepare creates the host's database if it does not exist. In a rehearsal, which must not change anything, it creates
+// the database in a temporary directory.
 func (x *run) prepare() (done func(), err error) {
 	done = func() {}
 	err = memories.View(x.ctx, x.Dir, func(*memories.Reader) error { return nil })

@@ -24,8 +24,8 @@ const (
 	isTooMany      = "there are 200 open notes already"
 )
 
-// refused returns the reason why a memory or note was refused. It leaves out details, so that equal reasons can be
-// counted together.
+// refused returns the reason why a memory or a note was refused. The reason has no details, so that the report can
+// count all rows that were refused for the same reason.
 func refused(err error) (string, error) {
 	refusal, ok := errors.AsType[memories.Refusal](err)
 	switch {
@@ -39,8 +39,8 @@ func refused(err error) (string, error) {
 	return hasTooMuchText, nil
 }
 
-// once returns a function that runs `do`, and records the name of the row if it was stored. If an earlier import has
-// stored a row with this name, the function does nothing. So an import can be repeated.
+// once returns a put that runs `do` only if no earlier import has stored a row with this name. If `do` stores the row,
+// the put records the name. So an import can be repeated, and stores each row only once.
 func once(name []string, do put) put {
 	return func(i *store.Import) (string, error) {
 		wasTaken, err := i.WasTaken(name...)
@@ -55,8 +55,9 @@ func once(name []string, do put) put {
 	}
 }
 
-// oldCategories maps the categories of older versions of the plugin. If isForReview is set, the memory may not be a
-// fact about the project, so a person has to decide (memory review).
+// oldCategories maps categories of older versions of the plugin to today's categories. Memories of some old categories
+// may not be facts about the project. For these, isForReview is set, so that a person decides about each memory (memory
+// review).
 var oldCategories = map[string]struct {
 	category    string
 	isForReview bool
@@ -75,7 +76,8 @@ var memoryColumns = []string{
 	"last_seen_at", "expires_at", "superseded_by_memory_id",
 }
 
-// Superseded memories come last, because the memories that replace them must already exist.
+// takeMemories takes superseded memories last, because a superseded memory refers to the memory that replaces it, which
+// must exist by then.
 func (x *run) takeMemories() error {
 	const order = `ORDER BY superseded_by_memory_id IS NOT NULL, CASE WHEN superseded_by_memory_id IS NULL THEN id ELSE -id END`
 	return x.each("memories", memoryColumns, order, func(r *plugindb.Row) (put, error) {

@@ -25,7 +25,8 @@ type Indexer struct {
 	// lines the user typed. Known may be nil.
 	Known func(ctx context.Context, s *rawhistory.Session)
 
-	// After each batch, the indexer pauses for Share times as long as the batch took.
+	// After each batch, the indexer pauses so that it uses only a share of the processor. The pause is Share times as
+	// long as the batch took.
 	Share  int
 	rested time.Duration
 
@@ -46,7 +47,8 @@ func (x *Indexer) rest(ctx context.Context, since time.Time) error {
 	}
 }
 
-// batchMessages bounds a transaction, so another process waits only briefly, and a cancelled run loses little.
+// batchMessages bounds the messages that one transaction stores. So another process waits only briefly, and a cancelled
+// run loses little.
 const batchMessages = 500
 
 const sliceMessages = 200
@@ -164,7 +166,7 @@ func (x *Indexer) read(ctx context.Context, stored rawhistory.Stored, w *writer)
 	return read, err
 }
 
-// A batch ends when its messages have this number of raw bytes, so it exceeds the limit by at most its last message.
+// A batch ends with the message that brings it to this number of raw bytes. So it is longer by at most one message.
 const maxBatchBytes = 4 << 20
 
 type writer struct {
@@ -172,7 +174,8 @@ type writer struct {
 	project   string
 	state     index.State
 	extractor extractor
-	// isChecked is true when the run has found the newest message of the previous run under the same ordinal.
+	// isChecked means that the run has found the newest message of the previous run under the same ordinal. So the
+	// session was not rewritten in between.
 	isChecked bool
 	// next is the ordinal at which the next read begins. isCut means that the last read stopped before the end of the
 	// session.

@@ -15,14 +15,15 @@ import (
 	"github.com/magicctx/magicctx-host/internal/regular"
 )
 
-// A competitor is a plugin that rewrites the same messages, so that no request continues the cached prefix.
+// A competitor is a plugin that rewrites the same messages as magicctx. If both worked, every request would change the
+// cached prefix.
 type competitor struct {
 	is func(name string) bool
 	// file matches the name of a plugin's file or directory.
 	file *regexp.Regexp
-	// mentions are strings that occur in the competitor's code. Even a renamed copy contains one of them.
+	// mentions are strings that occur in the competitor's code. They are also in a copy of the code under another name.
 	mentions []string
-	// problem is a sentence with %s for the plugin.
+	// problem is a sentence in which %s stands for the name of the plugin.
 	problem string
 }
 
@@ -62,13 +63,13 @@ func (p Place) competitorOf(ctx context.Context, file, spec string) (*competitor
 	return nil, nil
 }
 
-// namedDirectories is the number of directories above a plugin's file whose names are compared. For example,
-// opencode-dcp/dist/index.js has the competitor's name in the second one. Directories further up are named after
-// projects or people.
+// namedDirectories is the number of directories above a plugin's file whose names are compared with the competitor's
+// name. Two are enough for opencode-dcp/dist/index.js. Directories further up have the names of projects or people.
 const namedDirectories = 2
 
-// matches reports whether a plugin is the competitor. hasPackage means that the plugin has a package.json with
-// another name. Its code may then mention the competitor, so only the name of its file is compared.
+// matches reports whether the plugin at path is the competitor. hasPackage means that a package.json gives the plugin
+// another name. The code of such a plugin may mention the competitor for a harmless reason, so only the name of its
+// file is compared.
 func (c competitor) matches(path string, hasPackage bool) bool {
 	if _, err := os.Stat(path); err != nil { // the harness cannot load a missing plugin
 		return false
@@ -87,7 +88,8 @@ func (c competitor) matches(path string, hasPackage bool) bool {
 	return c.isMentioned(path)
 }
 
-// A plugin mentions the competitor if it loads the competitor's package or is a copy of it.
+// isMentioned reports whether the plugin's code contains one of the competitor's strings. Then the plugin is a copy of
+// the competitor, or loads the competitor's package.
 func (c competitor) isMentioned(path string) bool {
 	code, err := regular.Prefix(path, maxMention)
 	return err == nil && slices.ContainsFunc(c.mentions, func(name string) bool { return bytes.Contains(code, []byte(name)) })
@@ -95,9 +97,9 @@ func (c competitor) isMentioned(path string) bool {
 
 const maxAbove = 32
 
-// pluginName returns the name of a plugin. If `spec` is a path, the name is that in the nearest package.json. If no
-// package.json has a name, pluginName returns the path, and isNamed is false. If `spec` is not a path, the name is in
-// `spec` itself.
+// pluginName returns the name of the plugin in a configuration entry. If `spec` is a package, it contains the name. If
+// `spec` is a path, the name comes from the nearest package.json. If no package.json has a name, pluginName returns the
+// path and isNamed is false.
 func (p Place) pluginName(ctx context.Context, file, spec string) (name string, isNamed bool, err error) {
 	if name, ok := p.Harness.nameOf(spec); ok {
 		return name, true, nil
@@ -146,7 +148,8 @@ func (p Place) discoveredConflicts(dirs []string) (found []Conflict) {
 			}
 			for _, e := range entries[:min(len(entries), maxPlugins)] {
 				path := filepath.Join(dir, sub, e.Name())
-				// Only the path within the directory is compared, because the project may have any name.
+				// The path of the project may contain a competitor's name by chance. So only the entry's own name is
+				// compared.
 				if c := p.discovered(path, e.Name()); c != nil {
 					found = append(found, Conflict{
 						Where:   path,
@@ -162,8 +165,8 @@ func (p Place) discoveredConflicts(dirs []string) (found []Conflict) {
 	return found
 }
 
-// discovered returns the competitor to which the plugin at path belongs, or nil. The path may be a link to a checkout,
-// and the link may have any name.
+// discovered returns the competitor to which the plugin at path belongs, or nil. path may be a link with any name, for
+// example to a checkout.
 func (p Place) discovered(path, name string) *competitor {
 	info, err := os.Stat(path)
 	if err != nil {

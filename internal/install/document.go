@@ -37,7 +37,7 @@ func readFile(file string) ([]byte, error) {
 	return regular.Read(file, maxFileBytes)
 }
 
-// readOwn reads our file in the data directory, and follows no link.
+// readOwn reads a file of ours in the data directory. If the file is a link, readOwn returns an error.
 func readOwn(file string) ([]byte, error) {
 	if isLink(file) {
 		return nil, fmt.Errorf("%s is a link; remove it", file)
@@ -45,7 +45,8 @@ func readOwn(file string) ([]byte, error) {
 	return readFile(file)
 }
 
-// writeOwn writes our file in the data directory, readable only for the user, and follows no link.
+// writeOwn writes a file of ours in the data directory. If the file is new, only the user can read it. writeOwn follows
+// no link.
 func writeOwn(file string, content []byte) error {
 	if err := regular.MakeDirectory(filepath.Dir(file), 0o700); err != nil {
 		return fmt.Errorf("write %s: %w", file, err)

@@ -11,29 +11,30 @@ import (
 // A Harness holds all differences between harnesses that an installation needs.
 type Harness struct {
 	ID schema.Harness
-	// Name is for people, for example "OpenCode". Programs are names on the PATH, the usual one first.
+	// Name is shown to people, for example "OpenCode". Programs lists the names that the harness's program may have on
+	// the PATH, the usual one first.
 	Name     string
 	Programs []string
-	// RestartNote says, in brackets, how to restart the harness if it runs without a window.
+	// RestartNote is a remark in brackets. It says how to restart the harness if it runs without a window.
 	RestartNote string
-	// List is the configuration key of the list of plugins, for example "packages" in Pi.
+	// List is the key of the configuration's list of plugins, for example "packages" in Pi.
 	List    string
 	Package string
 
 	// The harness reads these files of a directory in this order. A later file overrides an earlier one.
 	files []string
-	// newFile is the first content of a new configuration.
+	// newFile is the content with which an installation creates a configuration file.
 	newFile string
-	// The panel is the part of magicctx on the harness's screen. If the screen has a configuration file of its own with
-	// a list of plugins, panelFiles and newPanelFile are like files and newFile, but for that file. If the harness
-	// loads the panel together with the plugin, both are empty.
+	// The panel is the part of magicctx on the harness's screen. The screen may have a configuration file of its own
+	// with a list of plugins. Then panelFiles and newPanelFile are for this file what files and newFile are for the
+	// main configuration. If the harness loads the panel together with the plugin, both are empty.
 	panelFiles   []string
 	newPanelFile string
 	// isStrict means that the harness ignores the whole configuration file if it contains a comment or a trailing
 	// comma.
 	isStrict bool
 
-	// The preferred directory is first.
+	// userDirectories returns the directories that may contain the user's own configuration, the preferred one first.
 	userDirectories func(Place) []string
 	noUserDirectory error
 	// variable is the environment variable that names one more configuration file, for example OPENCODE_CONFIG.
@@ -60,20 +61,21 @@ type Harness struct {
 	// moreLists are the keys of more lists from which the harness loads plugins. An installation reads these lists, but
 	// does not change them.
 	moreLists []string
-	// The harness loads every script in these directories, even if no configuration lists the script. The directories
-	// are below those that inForce returns. If discoversFolders is true, the harness also loads folders that contain a
-	// script.
+	// The harness loads every script in these directories, even if no configuration lists it. Their paths begin at each
+	// directory that inForce returns in dirs. If discoversFolders is true, the harness also loads folders that contain
+	// a script.
 	discoveryDirectories []string
 	discoversFolders     bool
-	// pluginConflicts finds conflicts with plugins that do another job than magicctx. It may be nil.
+	// pluginConflicts finds plugins that have another purpose than magicctx, but cannot work together with it. It may
+	// be nil.
 	pluginConflicts func(p Place, where, name string, dirs []string) []Conflict
 
-	// shimDirectory is the name of our plugin's directory. It lies in the data directory or, for a single project, in
-	// the project's projectDirectory. If loadsDirectories is true, an installation lists this directory in the
-	// configuration; if not, it lists the file in it.
+	// shimDirectory is the name of our plugin's directory. For all projects together, it is in the data directory. For
+	// a single project, it is in the project's projectDirectory. If loadsDirectories is true, an installation lists
+	// this directory in the configuration. Otherwise, it lists the file in the directory.
 	shimDirectory, projectDirectory string
 	loadsDirectories                bool
-	// An installation for a project shows projectNote, which may be "".
+	// projectNote is shown together with the plan of an installation for a single project. It may be "".
 	projectNote string
 }
 

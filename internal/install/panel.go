@@ -8,7 +8,8 @@ import (
 	"path/filepath"
 )
 
-// panelPlace returns the place of the screen's own configuration. If the screen has no list of plugins, ok is false.
+// panelPlace returns the place of the configuration file that the harness's screen reads. If the screen has no
+// configuration file of its own, ok is false.
 func panelPlace(p Place) (list Place, ok bool) {
 	h := *p.Harness
 	h.files, h.newFile, h.variable, h.switchesOff, h.loadsDirectories = h.panelFiles, h.newPanelFile, h.panelVariable, nil, false
@@ -16,8 +17,8 @@ func panelPlace(p Place) (list Place, ok bool) {
 	return p, len(h.files) > 0
 }
 
-// addPanel extends the plan, so that the harness's screen also loads the plugin's panel. If that is not possible,
-// addPanel only adds a note to the plan, because the plugin works without the panel.
+// addPanel extends the plan of an installation, so that the harness's screen also loads the plugin's panel. If that is
+// not possible, addPanel only adds a note to the plan, because the plugin works even without the panel.
 func (o Options) addPanel(p *Plan, entry string, usesShim bool) {
 	list, ok := panelPlace(o.Place)
 	if !ok {

@@ -7,8 +7,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A Value is undecoded JSON. Unmarshal copies the bytes of a Value. In contrast, the elements of an Array and the
-// results of Members share the memory of the document.
+// A Value is undecoded JSON. If Unmarshal fills a Value, it copies the bytes. In contrast, the elements of an Array and
+// the results of Members share the memory of their document.
 type Value = jsontext.Value
 
 // untouched preserves the JSON that JavaScript wrote. Without PreserveRawStrings, JSON v2 would rewrite escapes.

@@ -31,7 +31,7 @@ const (
 	maxFiles = 40
 	// The host serves only a few projects at a time.
 	maxCached = 16
-	// A result is reused for freshMS, so that most passes do not have to ask the index.
+	// A result is reused for freshMS. So most passes do not have to ask the index.
 	freshMS = 60_000
 )
 
@@ -54,12 +54,14 @@ type Question struct {
 	IndexDir           string
 	// A key file was read by at least MinReads sessions.
 	MinReads int
-	// Shown lists further files that the answer must describe, even if they are not key files.
+	// Shown lists the files that the head already shows. The answer must describe them even if they are no longer key
+	// files.
 	Shown []string
 }
 
-// Read returns the key files of a project, the most read first, and then the other files of q.Shown. If ctx ends, Read
-// returns at once, so that a file system that hangs blocks only one goroutine.
+// Read returns the key files of a project, beginning with the one that was read most, and then the files of q.Shown
+// that are not key files. A file system may hang. If ctx ends, Read returns at once and leaves one blocked goroutine
+// behind.
 func (r *Reader) Read(ctx context.Context, q Question) ([]history.KeyFile, error) {
 	key := strings.Join(append([]string{q.Directory, q.Project, strconv.Itoa(q.MinReads)}, q.Shown...), "\x00")
 	if files, ok := r.lookUp(key); ok {
@@ -181,8 +183,8 @@ func candidates(uses []index.FileUse, minReads int) (all []history.KeyFile) {
 	return all
 }
 
-// A place has three directories: the session's directory as its calls name it, the same directory with all links
-// resolved, and the root of its repository.
+// A place holds the directory of a session as the session's calls name it, the same directory with all links resolved,
+// and the root of its repository.
 type place struct{ directory, resolved, root string }
 
 func placeOf(directory string) place {

@@ -41,12 +41,12 @@ var (
 // control matches a line that begins with a word such as `if` or `return`. Such a line declares nothing.
 var control = regexp.MustCompile(`^\s*(?:if|for|while|switch|catch|return|else|do|with|await|new|throw)\b`)
 
-// The pattern `value` matches a declaration with a value. An outline shows only its first group, which holds the
-// declaration without the value.
+// The pattern `value` matches a declaration with a value. An outline shows only the part in the first group, without
+// the value.
 var value = regexp.MustCompile(`^(\s*(?:export )?(?:declare )?(?:const|let|type) [\w$]+)\b.*`)
 
-// The function `lines` returns an outliner that keeps each line that pattern matches. If a body begins in such a
-// line, the body is left out.
+// The function `lines` returns an outliner that keeps each line that matches the pattern, but without a "{" or ":" at
+// its end.
 func lines(pattern *regexp.Regexp) func([]byte) []string {
 	return func(source []byte) (kept []string) {
 		for line := range strings.Lines(string(source)) {

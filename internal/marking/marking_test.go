@@ -78,8 +78,8 @@ func TestMarkerOutcomes(t *testing.T) {
 	}
 }
 
-// If no compartment names a pinned prompt, the prompt may be any message. In this case, firstPinned must assume that it
-// is the first message.
+// If no compartment contains the key of a pinned prompt, nobody knows where the prompt is. Then firstPinned must return
+// 1, so that no marker hides the prompt.
 func TestFirstPinned(t *testing.T) {
 	all := []chronicle.Compartment{{Start: 1, End: 2, Keys: []string{"m1", ""}}, {Start: 3, End: 4, Keys: []string{"m3", "m4"}}}
 	for _, c := range []struct {

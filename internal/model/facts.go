@@ -17,8 +17,8 @@ const TokensPerPrice = 1_000_000
 // connected.
 type Facts struct {
 	Row models.LimitsRow
-	// Price is in dollars per million tokens. If IsPriced is false, the catalogue has no prices, and only the ratios
-	// between the numbers mean something.
+	// Price is in dollars per million tokens. If IsPriced is false, the catalogue has no prices. Then only the ratios
+	// between the numbers of Price mean something.
 	Price    schema.Price
 	IsPriced bool
 	// IsKnown means that the harness has named the model's limits.
@@ -48,8 +48,8 @@ func (f Facts) Rewriting(tokens int) *float64 {
 	return &cost
 }
 
-// RereadCost returns what it has cost that the model read removed content again. The provider charges the price of a
-// cache write for such content.
+// RereadCost returns the cost of the removed content that the model has read again. The provider charges the price of a
+// cache write for it.
 func (f Facts) RereadCost(all []schema.Removal) float64 {
 	return promptcache.Bill(promptcache.Tokens{Write: schema.SumOf(all).Reread}, f.Price)
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/regular"
 )
 
-// Opening a named pipe without a writer would block. The pipe may exist from the start, or replace a document
-// just before the document is opened.
+// A named pipe may have the name of a document, from the start or just before the document is opened. Opening a pipe
+// that nobody writes to would block for ever.
 func TestNamedPipeIsNotRead(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "ARCHITECTURE.md")

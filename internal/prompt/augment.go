@@ -17,9 +17,9 @@ type attachment struct {
 
 var attached = session.NewLastingSlot[attachment]()
 
-// Attach stores a text that is added to the session's next prompt. It replaces the text of an earlier Attach. The text
-// may contain words that the user has not written, for example the output of a tool. As soon as the text is added to a
-// prompt or replaced, the function `end` is called, unless it is nil. The caller holds the session's lock.
+// Attach stores a text that is added to the session's next prompt, in place of the text of an earlier Attach. The text
+// may contain words that the user has not written, for example the output of a tool. `end` may be nil. Otherwise, it is
+// called as soon as the text has been added to a prompt or replaced. The caller holds the session's lock.
 func (pr *Prompts) Attach(s *session.Session, text string, end func()) {
 	a := attached.Of(s)
 	if a.end != nil {

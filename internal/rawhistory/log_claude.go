@@ -77,7 +77,8 @@ func blocksOf(content json.Value) (blocks []claudeBlock) {
 	return blocks
 }
 
-// If the user types a prompt while the model works, Claude Code stores the prompt as an attachment.
+// body returns the message in the line. If the user typed the prompt while the model worked, Claude Code has stored it
+// as an attachment, so body also looks there.
 func (l *claudeLine) body() (b claudeBody) {
 	_ = json.Unmarshal(l.Message, &b) // a message of another form is empty
 	if l.Type != "attachment" {

@@ -9,9 +9,9 @@ import (
 	"github.com/magicctx/magicctx-host/store/opencodedb"
 )
 
-// readOpenCode2 reads the rows of a session of OpenCode 2. If the session began under version 1, its first messages
-// come from the tables of version 1. Version 2 has copies of these messages, but they lack pruned output, and the
-// prompt at a compaction marker.
+// readOpenCode2 reads the messages of a session of OpenCode 2. If the session began under version 1, its first messages
+// come from the tables of version 1. Version 2 has copies of these messages, but the copies are incomplete: they lack
+// pruned output, and they lack the prompt at which a compaction marker was set.
 func (r Reader) readOpenCode2(ctx context.Context, s Session, start, end int, yield func(Message) bool) (extent Extent, err error) {
 	extent.Path, err = r.databaseWith(ctx, s.ID, (*opencodedb.DB).HasSessionOfTwo, func(db *opencodedb.DB) error {
 		rows, err := db.MessagesOfTwo(s.ID)

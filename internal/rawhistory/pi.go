@@ -79,9 +79,9 @@ type piStep struct {
 	results []int
 }
 
-// join turns the entries of a branch into steps, like the shim's function join (adapters/pi-shim/src/steps.ts). If tool
-// results follow an unreadable line, that line may have been the answer with their calls, so join puts them into its
-// step.
+// join turns the entries of a branch into steps, as the shim's function join does (adapters/pi-shim/src/steps.ts). If
+// tool results follow an unreadable line, the line may have been the answer with their calls. So these results belong
+// to the step of the unreadable line.
 func (f *piFile) join(branch []int, edits map[int]int) (steps []piStep) {
 	seen := map[string]int{}
 	takesResults := false

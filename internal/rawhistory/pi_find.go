@@ -92,9 +92,9 @@ func piProject(directory string) string {
 	return "--" + strings.NewReplacer("/", "-", `\`, "-", ":", "-").Replace(strings.TrimLeft(directory, `/\`)) + "--"
 }
 
-// projectsIn returns the directories that may contain the file of a session. The directory of the session's own project
-// comes first. The result also contains dir itself: if the user has set a session directory, Pi may write the files
-// directly into it.
+// projectsIn returns the directories in which the file of a session may be, beginning with the directory of the
+// session's own project. The result also contains dir itself, because Pi may write files directly into a session
+// directory that the user has set.
 func projectsIn(dir, project string) ([]string, error) {
 	found, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -205,7 +205,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// The reader finds the same ordinals, keys and contents as the host finds in the shim's array.
+// The reader must give each message the same ordinal, key and content as the host finds in the shim's array.
 func TestOpenCodeReaderAgreesWithTheCodec(t *testing.T) {
 	codec := transcript.OpenCode{}
 	n := 0

@@ -22,7 +22,7 @@ const historyTrace = "history.jsonl.gz"
 
 type recordedRun struct {
 	title string
-	// `asked` is the number of passes before the question. `before` is the number of passes before the answer.
+	// `asked` is the number of passes before the question. `before` is the number of passes before the answer to it.
 	before, asked int
 }
 
@@ -288,8 +288,9 @@ func TestQuestionThatTheTraceDoesNotHoldIsNamed(t *testing.T) {
 	}
 }
 
-// After /compact of OpenCode, a replay cannot read the older messages, so its host begins no run. The bug: a
-// replay showed 2 runs instead of the 9 of the session, and called the trace complete (L1).
+// After OpenCode's /compact, a replay cannot read the older messages, so its host starts fewer runs of the historian
+// than the recorded host. The bug (L1): a replay showed 2 runs although the session had 9, and did not say that the
+// others were missing.
 func TestQuestionThatOnlyTheSessionAskedIsNamed(t *testing.T) {
 	trace := edited(t, func(isQuestion bool, line []byte) []byte {
 		if !isQuestion {
@@ -440,8 +441,8 @@ func TestCassetteFindsAQuestion(t *testing.T) {
 	}
 }
 
-// The replay continues only when the host has no more work. The host never gets an answer before the answer's place in
-// the trace.
+// The replay takes the next step of the trace only when the host has no more work. The host must not get a recorded
+// answer before the replay has reached the answer's place in the trace.
 func TestCassetteWaitsForTheHost(t *testing.T) {
 	c, takes := cassetteOf(t, "one", "two")
 	ctx, withdraw := context.WithCancelCause(t.Context())
@@ -487,9 +488,9 @@ func TestCassetteWaitsForTheHost(t *testing.T) {
 	}
 }
 
-// The recorded host withdraws a run if a pass or a command ends it, or if it takes too long. In the first case, the
-// replay repeats the pass or command, which ends the run again. So if the replay reaches the recorded answer of a
-// withdrawn run, the reason must have been a timeout.
+// The recorded host withdrew a run for one of two reasons: a pass or a command ended the run, or the run took too long.
+// In the first case, the replay repeats the pass or the command, so the run ends before the replay reaches its recorded
+// answer. So if the replay does reach the recorded answer of a withdrawn run, the run had timed out.
 func TestWithdrawnRunHasTimedOut(t *testing.T) {
 	for result, want := range map[string]string{`{"answers":[],"failure":{"reason":"aborted"}}`: "timeout", `{"answers":[]}`: ""} {
 		tr := &trace{cassette: newCassette()}

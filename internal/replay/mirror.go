@@ -11,7 +11,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A mirror is the replay's own copy of a session's array. It stands for the copy that the shim holds.
+// A mirror plays the part of the shim in a replay: it holds the array of a session, and the patches of the host.
 type mirror struct {
 	codec    transcript.Codec
 	entries  []mirrored
@@ -58,7 +58,8 @@ func (m *mirror) update(unchanged int, attachment json.Value) error {
 	return nil
 }
 
-// resume is called at a resync. It copies the first kept messages of the old mirror, but not their patches.
+// resume is called at a resync. m begins with the first `kept` messages of the old mirror, without their patches,
+// because the host sends all patches again.
 func (m *mirror) resume(before *mirror, kept int) error {
 	if kept > len(before.entries) {
 		return fmt.Errorf("the trace keeps %d of %d messages, so a part of it is missing or wrong; record it again", kept, len(before.entries))

@@ -8,8 +8,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A Pass is the report about one replayed pass. The simulated provider has counted its tokens. Raw and RawBill are for
-// the same request without magicctx. Times are in ms.
+// A Pass is the report about one replayed pass. Tokens is the simulated provider's count. Raw and RawBill are the
+// tokens and the bill that the same request would have without magicctx. Times are in ms.
 type Pass struct {
 	Pass      int            `json:"pass"`
 	Session   string         `json:"session"`
@@ -45,8 +45,8 @@ type Pass struct {
 	Route   string  `json:"route,omitempty"`
 	Bill    float64 `json:"bill"`
 	RawBill float64 `json:"rawBill"`
-	// Alone is the bill if the harness works without magicctx. It includes the request of this pass, and the compaction
-	// that the harness would make before it, if any.
+	// Alone is the bill if the harness works without magicctx. It covers the request of this pass, and the harness's
+	// own compaction before the request, if there is one.
 	Alone Alone   `json:"alone"`
 	Taken []Taken `json:"taken,omitempty"`
 	// Fold says why the pass folded the head, for example "idle". If the pass did not fold, Fold is empty. Head is the
@@ -55,10 +55,10 @@ type Pass struct {
 	Head    *schema.HeadStatus    `json:"head,omitzero"`
 	History *schema.HistoryStatus `json:"history,omitzero"`
 	// Published lists the publications of history since the previous pass, oldest first. If the replay uses recorded
-	// answers, this pass can itself cause a publication. Published then includes it, although the wire of this pass
-	// does not show it yet.
+	// answers, this pass can itself cause a publication. Published then includes this publication, although only a
+	// later wire can show it.
 	Published []schema.HistoryPublish `json:"published,omitempty"`
-	// HostMS is the time inside the pass, and CallMS the time of the whole call.
+	// HostMS is the time that the host needed for the pass itself. CallMS is the time of the whole call.
 	HostMS float64 `json:"hostMs"`
 	CallMS float64 `json:"callMs"`
 
@@ -73,7 +73,7 @@ type Bust struct {
 	Pass    int            `json:"pass"`
 	Verdict schema.Verdict `json:"verdict"`
 	Cause   string         `json:"cause"`
-	// Price is the price of a bust that the pass chose for its gain. It is zero for other busts.
+	// Price is set only for a bust that the pass chose because it pays off: the bust's estimated cost and gain.
 	Price   schema.BustPrice `json:"price,omitzero"`
 	Outcome Outcome          `json:"outcome"`
 }
@@ -128,10 +128,10 @@ type Times struct {
 }
 
 type Summary struct {
-	// Missing lists facts that decided the recorded passes but are not in the trace, for example "the
-	// configuration". If Missing is not empty, the replay may differ from the session.
+	// Missing lists facts that influenced the recorded passes but are not in the trace, for example "the
+	// configuration". If Missing is not empty, the replay may differ from the recorded session.
 	Missing []string `json:"missing"`
-	// A part of the file was lost after the recording.
+	// IsTruncated means that a part of the file was lost after the recording.
 	IsTruncated         bool       `json:"isTruncated,omitzero"`
 	Passes              int        `json:"passes"`
 	Messages            int        `json:"messages"`
@@ -150,8 +150,8 @@ type Summary struct {
 	// Alone is the bill of the harness without magicctx. As long as the harness compacts nothing, it equals RawBill.
 	Alone  Alone `json:"alone"`
 	HostMS Times `json:"hostMs"`
-	// Saved holds the saving of each session, with the same figures as in a status (docs/status.md). The saving takes
-	// the historian's cost into account, but Bill does not contain this cost.
+	// Saved holds the saving of each session, as a status shows it (docs/status.md). A saving subtracts the cost of the
+	// historian, but Bill does not include this cost.
 	Saved      map[string]schema.Saving `json:"saved,omitempty"`
 	Regrets    map[string]Regret        `json:"regrets,omitempty"`
 	LostBlocks int                      `json:"lostBlocks,omitzero"`
@@ -162,13 +162,14 @@ type Summary struct {
 	// the trace does not contain.
 	AskedRuns  int         `json:"askedRuns,omitzero"`
 	MissedRuns []MissedRun `json:"missedRuns,omitempty"`
-	// Marks is filled only on request. It holds the bills at the chosen settings, at the other values of the setting
-	// "spending", and at neighbouring marks.
+	// Marks is filled only on request. It compares the bills at different settings: the chosen ones, the other values
+	// of the setting "spending", and slightly higher or lower marks.
 	Marks  []MarksBill `json:"marks,omitempty"`
 	Detail []*Pass     `json:"detail"`
 }
 
-// Cost is the price of the tokens that the model read again, or 0 if unknown.
+// A Regret says how much of the removed content the model has read again. Cost is the price of these tokens, or 0 if it
+// is unknown.
 type Regret struct {
 	Removals []schema.Removal `json:"removals"`
 	Cost     float64          `json:"cost,omitzero"`
@@ -185,8 +186,8 @@ type Report struct {
 	sessions            []func()
 	saved               map[string]schema.Saving
 	regrets             map[string]Regret
-	// unseen is the number of tokens in each prompt whose text the trace lacks. Most of them belong to the definitions
-	// of tools.
+	// unseen is the number of tokens in each prompt that belong to texts outside the trace, mostly definitions of
+	// tools.
 	unseen int
 }
 

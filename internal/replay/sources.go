@@ -5,13 +5,13 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/render"
 )
 
-// Sources are the tokens of a prompt by origin. The harness adds the definitions of tools after its last hook,
-// so Sources lack them.
+// Sources tell how many tokens of a prompt come from each source. The definitions of tools are missing, because the
+// harness adds them after its last hook.
 type Sources struct {
 	// Guidance is the part of the system prompt that magicctx appends. System is the rest.
 	System   int `json:"system"`
 	Guidance int `json:"guidance,omitzero"`
-	// Head is the size of the messages that replace summarised history, without Memories.
+	// Head is the size of the head's messages, without the memories in them. These count as Memories.
 	Head     int `json:"head,omitzero"`
 	Memories int `json:"memories,omitzero"`
 	// Text includes parts of unknown kinds.

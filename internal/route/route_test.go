@@ -103,7 +103,7 @@ func TestCliffs(t *testing.T) {
 	}
 }
 
-// Each row has the documented figures in this order: life, write price, breakpoints, look-back, step.
+// The rows contain the figures that docs/cache-routes.md gives for each route.
 func TestTable(t *testing.T) {
 	for _, c := range []struct {
 		name                        string
@@ -251,8 +251,8 @@ func TestUsageCorrectsALife(t *testing.T) {
 	}
 }
 
-// The life stays within its bounds. A single miss never changes it, a read never shortens it, and each step
-// down needs three misses one after the other.
+// A learned cache life stays within its bounds. A single miss never changes it. Only three misses in a row shorten it,
+// by one step. A read never shortens it.
 func TestLearnedLifeKeepsItsBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := rapid.SampledFrom(All()).Draw(t, "route")

@@ -18,22 +18,23 @@ type Query struct {
 	Limit int
 	// If Project is not empty, only the project with this identity is searched.
 	Project string
-	// Harness and Session name the session that asks, if there is one. The search leaves out that session's messages
-	// after Through, because the model still sees them. If the model sees the whole session, Through is 0.
+	// If a session asks, Harness and Session name it. The search leaves out the messages of this session after the
+	// ordinal Through, because the model still sees them. If the model sees the whole session, Through is 0.
 	Harness, Session string
 	Through          int
-	// Dropped lists parts of messages after Through that were dropped from the prompt. The search includes them.
+	// Dropped lists parts of messages after Through that were dropped from the prompt. The model no longer sees them,
+	// so the search includes them.
 	Dropped []index.Part
 	// Hides reports whether the model already sees a chunk. It may be nil.
 	Hides func(*index.Hit) bool
-	// The filter Only leaves out chunks by their kind, role, harness, session or age.
+	// Only is a filter: chunks of another kind, role, harness, session or age are left out.
 	Only index.Filter
 	// If IsLiteral is true, the search uses only the query's words and their synonyms. Otherwise, it also uses words
 	// with a similar meaning.
 	IsLiteral bool
 	Now       int64
-	// Embed returns the vector of a text in the space of the index, or nil if no service gives one. Without
-	// Embed, a search compares words only.
+	// Embed asks the embedding service for the vector of a text. It returns nil if the service fails, or if its vectors
+	// cannot be compared with those in the index (`space`). If Embed is nil, the search compares only words.
 	Embed func(ctx context.Context, space, text string) []float32
 }
 
@@ -57,8 +58,8 @@ const (
 	// A term is frequent if more than this share of all chunks contain it. Frequent terms are used to find candidates
 	// only if the query has no other terms.
 	frequent = 0.2
-	// A word of a similar meaning that occurs in more chunks than this is not used to find candidates. It still adds to
-	// the scores of the candidates that contain it.
+	// If a word with a similar meaning occurs in more chunks than this, the search does not look for chunks with this
+	// word. But if a chunk was found by other words, this word still adds to its score.
 	maxNeighbour = 500
 )
 
@@ -93,12 +94,14 @@ type term struct {
 	isGrammar bool
 }
 
-// A variant is a word that a text may have instead of a term of the query. worth is the variant's weight.
+// A variant is a word that may stand in a text instead of a term of the query, for example a synonym. worth is its
+// weight in the score.
 type variant struct {
 	text   string
 	chunks int
 	worth  float64
-	// isSought means that the variant finds candidates.
+	// isSought means that the search looks for chunks with the variant. Otherwise, the variant only adds to the scores
+	// of chunks that other words find.
 	isSought bool
 }
 
@@ -109,7 +112,7 @@ type search struct {
 	size   int
 	terms  []term // in the order of the query
 	scope  index.Scope
-	// wantsRule means that the query asks what is allowed or was decided.
+	// wantsRule means that the query asks for a rule or a decision.
 	wantsRule bool
 	found     map[int64]index.Hit
 	meaning   words.Vector
@@ -170,7 +173,8 @@ func (s *search) forgetGrammar() {
 	}
 }
 
-// addSynonyms adds the variants of each term. A variant never weighs more than its term.
+// addSynonyms adds synonyms of each term. Unless the query is literal, it also adds words with a similar meaning. No
+// variant has more weight than its term.
 func (s *search) addSynonyms() error {
 	for i := range s.terms {
 		t := &s.terms[i]
@@ -192,7 +196,8 @@ func (s *search) addSynonyms() error {
 	return nil
 }
 
-// addVariant adds a variant to the term. If more than `most` chunks contain it, it is not used to find candidates.
+// addVariant adds a variant to the term t. If more than `most` chunks contain the variant, the search does not look for
+// chunks with it (variant.isSought).
 func (s *search) addVariant(t *term, text string, share float64, most int) error {
 	n, err := s.v.Frequency(text)
 	if err != nil || n == 0 || slices.ContainsFunc(t.others, func(v variant) bool { return v.text == text }) {
@@ -202,8 +207,8 @@ func (s *search) addVariant(t *term, text string, share float64, most int) error
 	return nil
 }
 
-// `all` returns how many chunks contain the term or one of its variants. A chunk that contains two of them counts
-// twice.
+// `all` returns how many chunks contain the term or a variant that is looked for. It is only an estimate: a chunk with
+// two of these words counts twice.
 func (t *term) all() int {
 	n := t.chunks
 	for _, o := range t.others {
@@ -263,9 +268,10 @@ func (s *search) collect() error {
 	return nil
 }
 
-// A query for one project must skip the rows of other projects. If a term has at most this many rows, the database
-// reads all of them and checks the project of each. If a term has more rows, find adds the project's own term to the
-// expression, which costs about as much as reading this many rows.
+// If a query is for one project, chunks of other projects must be skipped. Suppose that at most this many chunks
+// contain a term. Then the database reads all of them and checks the project of each. If more chunks contain the term,
+// find also requires a special term that marks the project's chunks. This costs about as much as reading `filtered`
+// chunks.
 const filtered = 2_000
 
 // find adds the chunks that contain t. With the operator AND, they must also contain all terms in others. With OR, they

@@ -7,9 +7,10 @@ import (
 )
 
 const (
-	// nearest is the number of texts that the vectors add to the candidates.
+	// nearest is the maximum number of texts that are candidates because of their vectors.
 	nearest = 100
-	// damping reduces the advantage of the first ranks, so that both lists matter.
+	// damping makes the score fall slowly from one rank to the next. Otherwise, the first hit of one list would
+	// outweigh everything in the other list.
 	damping = 60
 )
 
@@ -29,9 +30,9 @@ func vectorOf(ctx context.Context, x *index.Index, q Query) (vector []float32, e
 	return vector, err
 }
 
-// fuse adds the texts whose vectors are nearest to the query's vector. Each hit then gets a new score from
-// its rank among the hits of the words and from its rank among the hits of the vectors. Without vectors,
-// the hits stay as they are.
+// fuse adds the texts whose vectors are nearest to the query's vector. Each hit then gets a new score, half of which
+// comes from its rank among the hits of the words, and half from its rank among the hits of the vectors. If the query
+// has no vector, the hits stay as they are.
 func (s *search) fuse(hits []*scored) ([]*scored, error) {
 	if s.vector == nil || s.q.Project != "" && s.scope.Project == 0 {
 		return hits, nil

@@ -9,8 +9,9 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// Pi keeps the keys of messages in a fork, and the user can go back to messages that a compaction hides. The
-// compartments of these messages keep their keys, so that the head still covers them.
+// In a fork, Pi keeps the keys of the copied messages. A compaction hides some of them, but the user can go back to
+// them. So the fork's compartments must keep the keys of the hidden messages. Then the head still covers these messages
+// when they come back.
 func TestHiddenMessagesKeepTheirKeysInAFork(t *testing.T) {
 	rows := []chronicle.Compartment{{Start: 1, End: 2, Keys: []string{"a", "b"}}, {Start: 3, End: 4, Keys: []string{"c", "d"}}}
 	copied := pipeline.Copy{IsCompacted: true, Messages: map[string]string{"c": "c", "d": "d"}}

@@ -13,8 +13,8 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// A saving compares, in tokens, what a session's requests were billed for with what they would have been billed for if
-// magicctx had never removed anything. docs/status.md describes the estimate.
+// A saving is the difference between two numbers of tokens: those that a session's requests were billed for, and those
+// that they would have been billed for if magicctx had never removed anything. docs/status.md describes the estimate.
 type saving struct {
 	// The saving covers the passes up to number `upTo`. For `passes` of them, the usage is known.
 	upTo, passes int
@@ -25,9 +25,9 @@ type saving struct {
 	// number that they were billed for. It can be negative, because a bust makes the provider write tokens that
 	// it would otherwise have read from its cache.
 	spared promptcache.Tokens
-	// `early` is the part of `dropped` that busts for rent have removed since the last bust for any other reason. Without
-	// busts for rent, these tokens would still be in the prompt. `earlySpared` is the part of `spared` that is due to
-	// busts for rent.
+	// A bust for rent removes content early, to save money. `early` is the part of `dropped` that such busts have
+	// removed since the last bust for any other reason. Without them, these tokens would still be in the prompt.
+	// `earlySpared` is the part of `spared` that is due to them.
 	early       int
 	earlySpared promptcache.Tokens
 	sent        promptcache.Tokens
@@ -65,9 +65,9 @@ func (v saving) add(p store.BilledPass) saving {
 	return v
 }
 
-// The method `without` returns the tokens that would have been billed for a request if its prompt still
-// contained the dropped tokens. sparesBust means that this request would not have been a bust: the provider
-// would have read the resent tokens from its cache.
+// The method `without` returns the tokens that would have been billed for a request if its prompt still contained the
+// dropped tokens. sparesBust means that the request would then not have been a bust. In that case, the provider would
+// have read the resent tokens from its cache.
 func (v saving) without(p store.BilledPass, sent promptcache.Tokens, dropped int, sparesBust bool) promptcache.Tokens {
 	more := max(0, min(dropped, v.window-sent.Prompt()))
 	if pipeline.Cause(p.Cause).PrefixWasGone() { // the provider had to write all of the prompt anyway

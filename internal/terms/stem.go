@@ -2,10 +2,10 @@ package terms
 
 import "bytes"
 
-// Stem returns the stem of a lower-case word, without the endings of English plurals and verbs, and without a
-// final e. It also removes the endings that make a noun or an adjective from a verb. So "caches" and "caching"
-// have the stem of "cache", and "migration" has the stem of "migrate". A stem need not be a word: a text and a
-// query must only get the same stem. Stem may write to the word's bytes.
+// Stem returns the stem of a lower-case word. It removes the endings of English plurals and verbs, a final e, and the
+// endings that make a noun or an adjective from a verb. So "caches" and "caching" have the same stem as "cache", and
+// "migration" has the same stem as "migrate". The stem need not be a word, because it is only compared with other
+// stems. Stem may change the bytes of `word`.
 func Stem(word []byte) []byte {
 	if len(word) < 4 || !isPlainWord(word) {
 		return word
@@ -62,8 +62,9 @@ func withoutDouble(word []byte) []byte {
 
 type derivation struct{ ending, long, short string }
 
-// In this list, a longer ending precedes each shorter ending that it contains. If at least two syllables remain before
-// the ending, `long` replaces the ending; otherwise `short` replaces it. Porter's stemmer has these endings, too.
+// Each element replaces an ending. If at least two syllables are left before the ending, `long` takes its place,
+// otherwise `short`. If one ending is the end of another, the longer one comes first in the list. The endings are those
+// of Porter's stemmer.
 var derivations = []derivation{
 	{"ification", "ifi", "ifi"},
 	{"ization", "", "iz"},

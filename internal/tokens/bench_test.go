@@ -43,7 +43,7 @@ func BenchmarkLoad(b *testing.B) {
 	}
 }
 
-// The standard library's source is real text with many distinct words.
+// goSource returns n bytes of the standard library's source, which is real text with many distinct words.
 func goSource(b *testing.B, n int) string {
 	files, err := filepath.Glob(filepath.Join(build.Default.GOROOT, "src", "net", "*", "*.go"))
 	if err != nil {

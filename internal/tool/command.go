@@ -51,7 +51,7 @@ var (
 	}
 )
 
-// flush makes the next pass bust, and describes the bust that would come now.
+// flush makes the next pass bust. It tells the user what this bust would do now.
 func (t *Tools) flush(ctx context.Context, c client.Client, key store.Key, directory string) (schema.CommandExecuteResult, error) {
 	var none schema.CommandExecuteResult
 	s, err := t.Sessions.Lock(ctx, key)
@@ -77,7 +77,8 @@ func (t *Tools) flush(ctx context.Context, c client.Client, key store.Key, direc
 	return schema.CommandExecuteResult{Title: "magicctx", Variant: "success", Message: text}, nil
 }
 
-// forecastFlush describes the bust that would come now. It stores nothing.
+// forecastFlush describes what a bust would do now, without storing anything. isEmpty means that it would change
+// nothing.
 func (t *Tools) forecastFlush(ctx context.Context, c client.Client, s *session.Session, directory string) (text string, isEmpty bool) {
 	ps, err := t.Passes.Forecast(ctx, c, s, directory)
 	if err != nil {

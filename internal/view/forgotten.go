@@ -9,7 +9,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/words"
 )
 
-// A Leaving is the request with which content left the prompt. At (in Unix ms) and Cause may be unknown.
+// A Leaving says when content left the prompt. Pass is the first request without the content. If the time (At, in Unix
+// ms) and the cause are not known, they are zero.
 type Leaving struct {
 	Pass  int    `json:"request"`
 	At    int64  `json:"at,omitzero"`

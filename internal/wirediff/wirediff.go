@@ -71,8 +71,8 @@ type Request struct {
 	At     int64 // Unix ms; 0 if the journal no longer has the request
 	Within rawhistory.Session
 	Snap   store.Snapshot
-	// Covered is the ordinal of the last message that summaries replaced before the request. Through is the last one
-	// that summaries have replaced since the request.
+	// Before the request, summaries replaced the messages up to the ordinal Covered. Since the request, they replace
+	// the messages up to Through.
 	Covered, Through int
 	Summaries        []chronicle.Compartment
 }
@@ -155,7 +155,8 @@ func (r Request) summarised() (all []Change) {
 	return all
 }
 
-// messages returns the messages that the request could change: older than the request, and not in a summary.
+// messages returns the messages that the request could change, and that no summary has replaced: those after Covered
+// and Through that are older than the request.
 func (r Request) messages(ctx context.Context, read Read) (all []rawhistory.Message, err error) {
 	const last = 1 << 40
 	size := 0

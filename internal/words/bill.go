@@ -5,13 +5,15 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Each bill of a session includes its prompts and the historian's runs. A bill in a status comes from the provider's
-// counts, and lacks the model's answers. A bill of a replay also lacks the definitions of tools.
+// All bills of a session include the prompts and the runs of the historian. But they do not include everything that the
+// user pays. A status adds up what the provider has reported, without the model's answers. A replay leaves out the
+// answers and the definitions of tools.
 
-// NotBilled names the parts that the bill of a replay lacks.
+// NotBilled names the costs that the bill of a replay does not include.
 const NotBilled = "the model's answers and the definitions of tools"
 
-// Spent describes the bill of a status, for example "about $3.20 on prompts, $0.25 of it on summaries, without answers".
+// Spent describes the bill in a status, for example "about $3.20 on prompts, $0.25 of it on summaries, without
+// answers".
 func Spent(s *schema.Saving) string {
 	if s == nil || s.Spent <= 0 {
 		return ""

@@ -15,7 +15,7 @@ const (
 
 	barColumns   = 44
 	labelColumns = 13
-	// A client may ask for any width. Screen uses at least leastColumns and at most mostColumns.
+	// A client may ask for any width. Screen raises it to leastColumns or lowers it to mostColumns.
 	leastColumns, mostColumns = 24, 160
 )
 

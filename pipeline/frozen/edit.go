@@ -102,8 +102,8 @@ func (t Treatment) with(e Edit) Treatment {
 	return t
 }
 
-// These numbers estimate how many tokens are left of edited content: as a placeholder, as the text that Withhold
-// writes, and as clamped arguments. A clamp does not change arguments of up to shortInputTokens.
+// These numbers estimate how many tokens remain after an edit: the placeholder, the text that Withhold writes, and
+// clamped arguments. A clamp does not shorten arguments of up to shortInputTokens.
 const (
 	placeholderTokens = 8
 	withheldTokens    = 50

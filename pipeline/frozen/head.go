@@ -2,25 +2,25 @@ package frozen
 
 import "slices"
 
-// A Head holds the messages that replace the oldest messages of a session. Of the replaced messages, only pinned
-// prompts are still sent. The zero Head replaces nothing.
+// A Head holds the messages that replace the oldest messages of a session. None of the replaced messages is sent,
+// except pinned prompts. The zero Head replaces nothing.
 type Head struct {
-	// Fold numbers the folds of the session.
+	// Fold is the number of the fold that made the baseline. A session's folds are numbered in order.
 	Fold int
 	// Through is the key of the newest covered message, and Ordinal is its ordinal. A head without compartments
 	// covers nothing, and its ordinal is 0.
 	Through string
 	Ordinal int
-	// If the array began with a summary of the harness when the message Through was summarised, AfterSummary is the key
-	// of this summary. Otherwise, it is "".
+	// The array may begin with a summary by the harness. AfterSummary is the key of the summary with which it began
+	// when the message Through was summarised, or "" if there was none.
 	AfterSummary string
-	// Pinned holds the keys of the covered prompts that nevertheless stay on the wire, oldest first. Unused places are
-	// empty.
+	// Pinned holds the keys of covered prompts that stay on the wire, oldest first. If there are fewer than MaxPinned,
+	// the other elements are "".
 	Pinned [MaxPinned]string
 	// Baseline, Acknowledgement and Delta are the texts of the head's messages.
 	Baseline, Acknowledgement, Delta string
-	// InBaseline and InDelta count the compartments that baseline and delta show: the session's first InBaseline
-	// compartments, and the InDelta compartments after them.
+	// InBaseline and InDelta count compartments. The baseline shows the session's first InBaseline compartments, and
+	// the delta shows the next InDelta.
 	InBaseline, InDelta int
 	// BaselineTokens includes the acknowledgement.
 	BaselineTokens, DeltaTokens int
@@ -29,8 +29,8 @@ type Head struct {
 	// DocsHash identifies the project documents in the baseline. Memories lists the ids
 	// of the memories in it, for example "3,7".
 	DocsHash, Memories string
-	// MemoryMark is the highest id of a memory at the fold, and UpdateMark is the highest id of an update. The delta
-	// shows memories and updates with higher ids.
+	// MemoryMark and UpdateMark are the highest ids of a memory and of an update at the time of the fold. The delta
+	// shows the memories and updates with higher ids.
 	MemoryMark, UpdateMark int64
 	// KeyFiles lists the key files in the baseline. Each line has the form "HASH PATH".
 	KeyFiles string
@@ -50,7 +50,7 @@ type HeadSections struct {
 	Docs, History, Memory, KeyFiles int
 	// Tiers counts the compartments at tiers 1 to 4, and the archived compartments.
 	Tiers [5]int
-	// Covered is the size of the messages that the head covers. Content that edits had already removed is not included.
+	// Covered is the size of the messages that the head covers, without the content that edits had already removed.
 	Covered int
 }
 
@@ -63,9 +63,9 @@ func (h Head) Shows() int { return h.InBaseline + h.InDelta }
 
 type Keys map[string]bool
 
-// SetHead makes h the head. `covered` contains the keys of all replaced messages. The highest replaced tag would not be
-// enough, because an old message can still get a unit with a higher tag, for example when the harness stores an aborted
-// answer late.
+// SetHead makes h the head. `covered` contains the keys of all messages that h replaces. The highest tag of these
+// messages would not be enough: for example, when the harness stores the text of an old aborted answer late, a replaced
+// message gets a unit with a higher tag.
 func (s *State) SetHead(h Head, covered Keys) {
 	s.Head, s.covered, s.hidden = h, covered, false
 	for i := range s.units {
@@ -73,7 +73,8 @@ func (s *State) SetHead(h Head, covered Keys) {
 	}
 }
 
-// HideHead hides the head or shows it again, and reports whether that changed anything. A hidden head covers nothing.
+// HideHead hides the head, or shows it again if `hidden` is false. While the head is hidden, it covers no unit. isNew
+// is false if nothing has changed.
 func (s *State) HideHead(hidden bool) (isNew bool) {
 	if s.hidden == hidden {
 		return false
@@ -85,7 +86,7 @@ func (s *State) HideHead(hidden bool) (isNew bool) {
 	return true
 }
 
-// Covers reports whether the head replaces a message, even if the head is hidden.
+// Covers reports whether the head replaces a message. It ignores that the head may be hidden.
 func (s *State) Covers(messageKey string) bool { return s.covered[messageKey] }
 
 // HeadTokens returns the size of the head's messages, or 0 if the head is hidden.
@@ -96,7 +97,7 @@ func (s *State) HeadTokens() int {
 	return s.Head.Tokens()
 }
 
-// Cover makes the head replace one more message, which the harness has inserted between covered messages after the
+// Cover adds a message to those that the head replaces. The harness has inserted it between covered messages after the
 // fold.
 func (s *State) Cover(messageKey string) {
 	if s.covered[messageKey] {

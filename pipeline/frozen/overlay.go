@@ -7,19 +7,20 @@ import (
 
 // Additions holds everything that one busting pass adds to the frozen state.
 type Additions struct {
-	// Restored lists the tags of units whose edits are taken back, before Edits are added. If the message of such a
-	// unit was a shell, it becomes a normal message again.
+	// Restored lists the tags of units whose edits the pass takes back. This happens before it adds Edits. If the
+	// message of such a unit was a shell, it is no longer a shell, because it has content again.
 	Restored []int
 	Edits    []Edit
-	// Released lists the tags of kept units that the pass had to remove. They are no longer kept.
+	// Released lists the tags of units that the user wanted to keep, but that the pass had to remove. Afterwards, they
+	// no longer count as kept.
 	Released []int
-	// Setup is the session's setup from this pass on, or nil if it does not change.
+	// Setup is the session's new setup, or nil if the pass does not change the setup.
 	Setup *Setup
-	// Head is the head from this pass on, and Covered names the messages that it replaces. Head is nil if it does not
-	// change.
+	// Head is the session's new head, or nil if the pass does not change the head. Covered names the messages that the
+	// new head replaces.
 	Head    *Head
 	Covered Keys
-	// Drained lists the tags whose queued drop is finished.
+	// Drained lists the tags of queued drops that leave the queue.
 	Drained []int
 }
 

@@ -118,7 +118,7 @@ func (s *State) ByTag(tag int) *Unit {
 	if len(s.units) == 0 {
 		return nil
 	}
-	// This index is nearly always right, because tags only have gaps where messages were deleted.
+	// Tags are consecutive, except where messages were deleted. So this index is nearly always the right one.
 	if i := tag - s.units[0].Tag; i >= 0 && i < len(s.units) && s.units[i].Tag == tag {
 		return &s.units[i]
 	}

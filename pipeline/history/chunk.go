@@ -13,9 +13,10 @@ import (
 
 // A Chunk is the condensed text of the messages that one run of the historian reads. docs/history.md has an example.
 type Chunk struct {
-	// Range is the covered range. It is empty (End < Start) if nothing is covered.
+	// Range is the range of messages that the chunk covers. If it covers none, End is less than Start.
 	chronicle.Range
-	// Blocks are the lines of the text. They cover the range without gaps, or are empty if it has no text.
+	// Blocks are the parts of the text. Together they cover the range without gaps. If the range has no text, there are
+	// no blocks.
 	Blocks []Block
 	// Lines has one entry for each ordinal of the range. The key of an unreadable message is empty.
 	Lines []chronicle.Place
@@ -23,8 +24,8 @@ type Chunk struct {
 	ToolOnly []chronicle.Range
 	// Tokens is the size of the text.
 	Tokens int
-	// CommitClusters counts how often the model has reported commits. Consecutive blocks of the model count only once,
-	// even if several of them name a commit.
+	// CommitClusters counts how often the model has reported commits. If several blocks of the model follow each other,
+	// they count only once, even if each of them names a commit.
 	CommitClusters int
 	// HasMore means that more messages follow, which did not fit into the budget.
 	HasMore bool
@@ -32,8 +33,9 @@ type Chunk struct {
 	IsCut bool
 }
 
-// A Block is one line of a chunk's text, for example "[2-3] A: Looking." It shows consecutive messages with words of
-// one author. A message with words of several authors is a block with several lines.
+// A Block is a part of a chunk's text. Usually it is one line that shows consecutive messages of one author, for
+// example "[2-3] A: Looking." If a single message contains words of several authors, its block has one line for each of
+// them.
 type Block struct {
 	chronicle.Range
 	Text string
@@ -49,11 +51,11 @@ func (c *Chunk) Text() string {
 }
 
 // ReadChunk condenses the messages from start up to end (exclusive) to a text of at most budget tokens. If the first
-// block is larger, the chunk is only this block (see Truncate).
+// block alone is larger than the budget, the chunk consists of this block (see Truncate).
 //
-// Noise is a message with neither text nor calls, for example an answer with nothing but reasoning. It has no line of
-// its own, but must not count as unread. So the next block covers it or, at the end of the range, the last block. If
-// the whole range is noise, the chunk covers it and has no blocks.
+// A message with neither text nor calls is called noise, for example an answer that contains only reasoning. Noise has
+// no line of its own. But it must count as read, so the next block covers it or, at the end of the range, the last
+// block. If the whole range is noise, the chunk covers it and has no blocks.
 func ReadChunk(m *Messages, start, end, budget int, count func(string) int) Chunk {
 	r := reader{budget: budget, ceiling: blockCeiling(budget), count: count, next: start}
 	r.chunk.Range = chronicle.Range{Start: start, End: start - 1}
@@ -80,7 +82,7 @@ type reader struct {
 	next, noise int
 	current     *block
 	isFull      bool
-	// `inCluster` means that CommitClusters already counts a commit of the present sequence of blocks by the model.
+	// `inCluster` means that CommitClusters has already been increased for the current sequence of blocks by the model.
 	// `lastLetter` is the author of the last block, for example "A".
 	inCluster  bool
 	lastLetter string
@@ -241,8 +243,8 @@ func (b *Block) widen(end int) {
 	b.Text = strings.Join(lines, "\n")
 }
 
-// CheckCoverage returns an error if the blocks do not cover each message of the chunk exactly once. The summary would
-// not contain a message without a block.
+// CheckCoverage returns an error unless each message of the chunk is in exactly one block. If a message were in no
+// block, the summary would say nothing about it.
 func (c *Chunk) CheckCoverage() error {
 	if len(c.Blocks) == 0 {
 		return nil

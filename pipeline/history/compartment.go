@@ -8,7 +8,8 @@ import (
 )
 
 // RenderCompartment returns the XML element of a compartment at a tier from 1 to 4, or "" for an archived compartment.
-// The element names the ordinals, so that the model can ask for the messages.
+// The element contains the ordinals of the summarised messages, so that the model can read these messages with
+// ctx_expand.
 func RenderCompartment(c *chronicle.Compartment, tier int) string {
 	if tier >= Archived {
 		return ""

@@ -37,7 +37,8 @@ def c()
 	}
 }
 
-// The delta does not mention a file whose state is unknown.
+// The delta names the key files that have changed or disappeared since the baseline. If the state of a file is unknown,
+// the delta does not name the file.
 func TestDeltaNamesStaleKeyFiles(t *testing.T) {
 	shown := history.Baseline(history.BaselineInput{KeyFiles: keyFiles(), KeyFileBudget: 10_000, CountText: tokens.Count}).KeyFiles
 	now := keyFiles()

@@ -149,8 +149,8 @@ func replaceConnective(out []byte, f found) ([]byte, int) {
 	return append(out, f.becomes...), end
 }
 
-// removeBeforeParticiple removes an auxiliary before a participle. It does not check the next word again: "is being
-// read" becomes "being read".
+// removeBeforeParticiple removes an auxiliary if a participle follows. It keeps the participle, even if that is an
+// auxiliary, too: "is being read" becomes "being read".
 func removeBeforeParticiple(out []byte, f found) ([]byte, int) {
 	before := trimBlanks(out)
 	next := afterBlanks(f.s, f.end)

@@ -8,9 +8,10 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Pi reads the steps of Pi, versions 0.74 to 1.5 (docs/pi.md). A step is an answer together with the tool results
-// directly after it, which are separate messages in Pi's array. Every other message is also a step. The shim joins the
-// messages of a step, and separates them again, because the host expects a call and its result in one message.
+// Pi reads the steps of Pi, versions 0.74 to 1.5 (docs/pi.md). In Pi's array, an answer and the results of its calls
+// are separate messages. The host expects a call and its result in one message. So the shim joins an answer with the
+// tool results directly after it into one step, and separates them again afterwards. Every other message is a step by
+// itself.
 type Pi struct{}
 
 var _ Codec = Pi{}
@@ -118,7 +119,8 @@ func decodePiStep(step *piStep, raw json.Value) Message {
 			msg.Parts = []Part{{Kind: Other, Path: "/message", Raw: raw}}
 		}
 	default:
-		// Here m is a result without an answer before it, or has a role of a later Pi. No patch may change m.
+		// Here m is a result without an answer before it, or it has a role that only a later version of Pi knows. Its
+		// only part has the kind Other, so that no patch changes m.
 		msg.Parts = []Part{{Kind: Other, Path: "/message", Raw: raw}}
 	}
 	return msg
@@ -285,7 +287,7 @@ func (Pi) TextPart(_ Part, text string) json.Value {
 	return v
 }
 
-// ResultText replaces all texts and images of the result with text.
+// ResultText returns the patch that replaces all texts and images of a result with `text`.
 func (c Pi) ResultText(p Part, text string) schema.Patch {
 	if p.ResultPath == "" {
 		return nil
@@ -294,7 +296,7 @@ func (c Pi) ResultText(p Part, text string) schema.Patch {
 	return schema.Patch{{Op: "replace", Path: p.ResultPath + "/content", Value: json.Value(content)}}
 }
 
-// Pi has no todo tool, so the host adds no calls.
+// AddCall exists for the synthetic todo list. Pi has no todo tool, so there is no such call to add.
 func (Pi) AddCall(SyntheticCall) schema.Patch { return nil }
 
 func (Pi) UsageValue(u Usage) json.Value {
@@ -317,7 +319,8 @@ type piEvent struct {
 	Message piMessage `json:"message"`
 }
 
-// Event reads an event of Pi, of which the shim sends only the fields that the host uses. A message_end has no content.
+// Event reads an event of Pi. The shim sends only those fields of an event that the host uses. For example, the message
+// in a message_end has no content.
 func (Pi) Event(raw json.Value) (Event, error) {
 	var e piEvent
 	if err := json.Unmarshal(raw, &e); err != nil {

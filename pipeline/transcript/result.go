@@ -23,9 +23,9 @@ type toolResult struct {
 }
 
 // readContent reads the content of a result: a string, or a list of texts and files. It joins the texts with line
-// breaks, as the harness does. The shim leaves out the content of some files. For these files, `media` has the
-// beginning of each file's URL, by the path of the file in the message. If the content has any other form, readContent
-// returns false.
+// breaks, as the harness does. If the content has any other form, readContent returns false. The shim does not send the
+// content of some files. For such a file, `media` contains the beginning of its URL, by the path of the file in the
+// message.
 func (r *toolResult) readContent(path string, content json.Value, media map[string]string) bool {
 	if content.Kind() == '"' {
 		r.textPath = path

@@ -22,9 +22,9 @@ type Listener struct {
 	file  string // socket or token file, removed at the end
 
 	record string // the file that names the runtime directory, removed at the end; "" if none was written
-	// A client with another environment may look for the host in another runtime directory. So the host records its
-	// runtime directory in a file of the data directory (`record`). Unrecorded is the error if this file could not be
-	// written.
+	// A client with other environment variables may look for the host in another runtime directory. So the host writes
+	// the path of its runtime directory to a file in the data directory (`record`). If that fails, Unrecorded is the
+	// error.
 	Unrecorded error
 }
 
@@ -95,9 +95,9 @@ func lockSoon(ctx context.Context, path string) (unlock func(), err error) {
 // database.
 func (l *HostLock) Release() { l.unlock() }
 
-// Listen starts to listen. If there is already a socket, Listen replaces it: this process has the host lock, so the
-// socket must belong to a killed host. If Listen cannot record its runtime directory, clients whose environment leads
-// to another directory do not find the host (see Listener.Unrecorded).
+// Listen starts to listen. If there is already a socket, it must belong to a killed host, because this process has the
+// host lock. So Listen replaces the socket. If Listen cannot record the runtime directory, some clients will not find
+// the host (see Listener.Unrecorded).
 func (l *HostLock) Listen(ctx context.Context) (*Listener, error) {
 	listener, err := listenUnix(l.endpoint)
 	if err != nil {

@@ -10,9 +10,10 @@ import (
 	"github.com/ncruces/go-sqlite3/vfs/readervfs"
 )
 
-// versionOf finds out which version of the schema a database really has, by comparing its tables with those of each
-// released schema. If no released schema has the same tables, versionOf returns 0. Some versions have the same tables
-// and differ only in rows. To choose between these, versionOf uses `stored`, the version in the file's header.
+// versionOf finds out which version of the schema a database really has. It compares the tables with those of each
+// released schema, and returns 0 if none matches. Some versions have the same tables and differ only in their rows. In
+// that case, versionOf returns `stored`, the version in the file's header, if it is one of them.
+//
 // versionOf is slow, because it creates each released schema in memory. So it is called only if the header cannot be
 // right.
 func versionOf(c *sqlite3.Conn, stored int) (version int, err error) {

@@ -207,9 +207,9 @@ func TestRunOfTheDreamerRespectsOthers(t *testing.T) {
 	}
 }
 
-// Fixed bug: the user undid a run of the dreamer although a later run had built on its result. The memories of the
-// later run stayed, and when the later run was undone, too, archived memories came back. Now, the first undo is refused
-// until the later run is undone.
+// Fixed bug: the dreamer merged memories in one run, and changed the result in a second run. The user could undo the
+// first run before the second one. The result of the second run then stayed. When the second run was undone as well,
+// memories came back that the first run had archived. Now, Undo refuses to undo the first run before the second one.
 func TestRunIsUndoneAfterTheRunsThatBuiltOnIt(t *testing.T) {
 	s := storetest.Open(t, t.TempDir())
 	edit := func(change func(*memories.Editor) error) error {

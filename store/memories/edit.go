@@ -20,19 +20,19 @@ type Reader struct {
 	scan func(query string, row func(*sqlite3.Stmt), args ...any) error
 }
 
-// An Editor changes memories and notes in one transaction. now is the time of the changes. Only calls for the user
-// may pass "" as the project, which means all projects.
+// An Editor changes memories and notes in one transaction. `now` is the time that it records for the changes. Many
+// methods accept "" as the project, which means all projects. Only calls for the user may do this.
 type Editor struct {
 	tx  *database.Tx
 	now int64
-	run int // of the dreamer that makes the changes, 0 for somebody else
+	run int // the number of the dreamer's run that makes the changes, or 0 if it is not the dreamer
 }
 
 func Editing(tx *database.Tx, now int64) *Editor { return &Editor{tx: tx, now: now} }
 
 func (e *Editor) Reader() *Reader { return &Reader{e.tx.Scan} }
 
-// A Refusal is the error of a call that is wrong. Such a call changes nothing.
+// A Refusal is the error for an invalid call, for example with an empty text. The call has changed nothing.
 type Refusal string
 
 func (r Refusal) Error() string { return string(r) }
@@ -46,8 +46,7 @@ var (
 	ErrSame error = Refusal("another memory of the project has this content")
 	// ErrInactive means that the memory is archived or superseded.
 	ErrInactive error = Refusal("the memory is not active")
-	// ErrMixed means that memories of several categories should become one memory, but the call does not name the
-	// category of this memory.
+	// ErrMixed means that a call must name a category: it merges memories of several categories into one memory.
 	ErrMixed error = Refusal("the memories have different categories, so the new one needs a category")
 	// ErrFull means that models have stored too many memories in the project.
 	ErrFull = Refuse("the project has %d memories; archive those that are of no use", maxMemories)
@@ -61,8 +60,8 @@ const (
 	maxImported = 10_000
 )
 
-// check cleans the fields of m. If m cannot be a memory, for example because its content is empty, check returns a
-// Refusal.
+// check cleans the fields of m. If m is not a valid memory, for example because its content is empty or has more than
+// `most` characters, check returns a Refusal.
 func check(m *chronicle.Memory, most int) error {
 	m.Content = textOf(m.Content)
 	switch n := utf8.RuneCountInString(m.Content); {
@@ -97,8 +96,9 @@ func checkRest(m *chronicle.Memory) error {
 
 func isSpace(r rune) bool { return unicode.IsSpace(r) || r == '\ufeff' }
 
-// All returns the memories of a project, or of all projects if project is "", sorted by project and id. Memories that
-// are inactive, or that have expired by the time `at` (Unix ms), are included only if `all` is true.
+// All returns the memories of a project, sorted by project and id. If project is "", it returns the memories of all
+// projects. Unless `all` is true, it leaves out inactive memories, and memories that have expired by the time `at`
+// (Unix ms).
 func (r *Reader) All(project string, all bool, at int64) (found []chronicle.Memory, err error) {
 	err = r.scan(memorySelectSQL, func(row *sqlite3.Stmt) { found = append(found, readMemory(row)) }, project, all, at, 0)
 	return found, err
@@ -137,7 +137,7 @@ const (
 	Proposed Outcome = "proposed" // the memory waits for the user
 )
 
-// Write stores a memory. A proposed memory does not become active.
+// Write stores a memory. If m is only proposed, it does not become active until the user accepts it.
 func (e *Editor) Write(m chronicle.Memory) (chronicle.Memory, Outcome, error) {
 	if err := check(&m, maxContent); err != nil {
 		return m, "", err
@@ -173,10 +173,10 @@ func (e *Editor) Write(m chronicle.Memory) (chronicle.Memory, Outcome, error) {
 	return m, outcome, err
 }
 
-// Import stores memories from another database, with their status. Only a superseded memory becomes archived, because
-// the id of its successor means nothing here. If project is not "", all memories except those about the user become
-// memories of this project. If a memory with the same content is already stored, Import leaves it unchanged. added
-// holds the memories that were new.
+// Import stores memories from another database. They keep their status, except that a superseded memory becomes
+// archived: the id of its successor means nothing in this database. If project is not "", all memories become memories
+// of this project, except those about the user. If a memory with the same content is already stored, Import leaves it
+// unchanged. `added` contains the memories that were new.
 func (e *Editor) Import(all []chronicle.Memory, project string) (added []chronicle.Memory, err error) {
 	for i, m := range all {
 		if m.Project != chronicle.UserProject { // memories about the user belong to no project
@@ -196,8 +196,8 @@ func (e *Editor) Import(all []chronicle.Memory, project string) (added []chronic
 	return added, nil
 }
 
-// Take stores a memory from another database, with its status, count and times. If a memory with the same content is
-// already stored, Take returns that memory unchanged.
+// Take stores one memory from another database. The memory keeps its status, its count and its times. If a memory with
+// the same content is already stored, Take returns the stored one unchanged.
 func (e *Editor) Take(m chronicle.Memory) (stored chronicle.Memory, isNew bool, err error) {
 	if err := check(&m, maxImported); err != nil {
 		return m, false, err
@@ -314,7 +314,8 @@ func (e *Editor) active(project string, id int64) (chronicle.Memory, error) {
 	return m, nil
 }
 
-// Update changes the category, content, source, importance, end date, permanence or check of an active memory.
+// Update calls `change` with an active memory and stores the result. `change` may set the category, content, source,
+// importance, end date, permanence and check.
 func (e *Editor) Update(project string, id int64, change func(*chronicle.Memory)) (chronicle.Memory, error) {
 	before, err := e.active(project, id)
 	if err != nil {
@@ -374,7 +375,8 @@ func errSame(m *chronicle.Memory) error {
 	return fmt.Errorf("%w: number %d, which is %s", ErrSame, m.ID, m.Status)
 }
 
-// Archive archives active memories. It checks all memories before it changes one.
+// Archive archives memories that are active or proposed. If one of them is neither, Archive returns an error and
+// archives none.
 func (e *Editor) Archive(project string, ids []int64, reason string) ([]chronicle.Memory, error) {
 	return e.end(project, ids, chronicle.MemoryIsArchived, chronicle.MemoryChange{Kind: chronicle.MemoryArchived, Content: textOf(reason)})
 }

@@ -30,8 +30,8 @@ type candidate struct {
 	message                          int
 }
 
-// isOf reports whether c comes from the same session as m, or from a fork of it that repeats the observation: the same
-// words at the same message.
+// isOf reports whether c comes from the same session as m, or from a fork of it. A fork repeats an observation: it has
+// the same words at the same message.
 func (c *candidate) isOf(m *chronicle.Memory, words string) bool {
 	return c.harness == m.Harness && c.session == m.Session || c.message == m.Message && c.words == words
 }

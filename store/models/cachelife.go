@@ -15,14 +15,14 @@ import (
 type CacheLifeRow struct {
 	Provider string
 	Model    string
-	// LifeMS was learned at At (Unix ms). If Missed is set, misses have shortened the life. Otherwise, a read has
-	// lengthened it.
+	// LifeMS is the learned life, and At (Unix ms) is the time when it was learned. If Missed is set, misses have
+	// shortened it. Otherwise, a read has lengthened it.
 	LifeMS int64
 	Missed bool
 	At     int64
-	// A miss is a pause after which the provider no longer had the prefix. Misses counts them, and LeastMS and MostMS
-	// are the shortest and the longest of these pauses. When a prefix survives a pause of LeastMS or more, all three
-	// become 0.
+	// A miss is a pause after which the provider no longer had the prefix. Misses is the number of misses. LeastMS and
+	// MostMS are the lengths of the shortest and the longest. If a prefix survives a pause of at least LeastMS, the
+	// earlier misses prove nothing, so all three become 0.
 	Misses          int
 	LeastMS, MostMS int64
 }

@@ -50,8 +50,8 @@ func rows(t testing.TB, path string) (all []string) {
 	return all
 }
 
-// The function `array` returns the keys of the messages in OpenCode's array. The array begins with the newest
-// prompt that has a compaction part and a finished summary, and ends with the newest message.
+// The function `array` returns the keys of the messages that OpenCode would put into its array. The array ends with the
+// newest message. It begins with the newest prompt that has both a compaction part and a finished summary.
 func array(t testing.TB, path, session string) (keys []string) {
 	t.Helper()
 	type row struct {

@@ -62,7 +62,7 @@ type Kept struct {
 	IsTaken bool
 }
 
-// Kept returns the units of a session that the user keeps, in the order in which the user asked.
+// Kept returns the units of a session that the user keeps, in the order in which the user asked to keep them.
 func (p Pieces) Kept(ctx context.Context, harness, session string) (all []Kept, err error) {
 	err = p.DB.View(ctx, func(c *sqlite3.Conn) error {
 		return file.Scan(c, keptSelectSQL, func(row *sqlite3.Stmt) {
@@ -78,8 +78,8 @@ func (p Pieces) Kept(ctx context.Context, harness, session string) (all []Kept, 
 	return all, nil
 }
 
-// Commit deletes the edits of restored units, and records that released units are no longer kept. It runs in the
-// transaction of a pass.
+// Commit deletes the edits of the restored units, so that their content comes back. It records that the released units
+// are no longer kept. It is a part of the transaction that stores a pass.
 func Commit(tx *database.Tx, harness, session string, restored, released []int) error {
 	for _, tag := range restored {
 		if _, err := tx.Exec(editsDeleteSQL, harness, session, tag); err != nil {

@@ -31,12 +31,13 @@ var (
 	ErrVersion = errors.New("its schema is of another version")
 )
 
-// A DB is a snapshot of the plugin's database. It does not change, even if the plugin writes in the meantime.
+// A DB is a snapshot of the database of the TypeScript plugin. It stays the same even if the plugin writes to the
+// database in the meantime.
 type DB struct {
 	Version int
 	// Tables are sorted by name. Tables for full-text search are left out.
 	Tables []Table
-	// Views are not read, because a view's query could run for ever.
+	// Views has the names of the views. They are not read, because the query of a view could run for ever.
 	Views   []string
 	conn    *sqlite3.Conn
 	columns map[string][]string // by table
@@ -47,8 +48,9 @@ type Table struct {
 	Rows int
 }
 
-// Read opens the database at path and calls `read` with it. The error is fs.ErrNotExist, ErrForeign, ErrVersion, an
-// error of the file, or the error that `read` returned.
+// Read opens the database at path, and calls `read` with it. If the database is missing, foreign or of an unknown
+// version, Read returns fs.ErrNotExist, ErrForeign or ErrVersion. Otherwise, it returns the error of the file or of
+// `read`, if there is one.
 func Read(ctx context.Context, path string, read func(*DB) error) error {
 	err := func() error {
 		for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
@@ -137,8 +139,9 @@ func (db *DB) number(n *int, query string) error {
 	return file.Scan(db.conn, query, func(s *sqlite3.Stmt) { *n = s.ColumnInt(0) })
 }
 
-// Each calls the function `row` for each row of a table, until the function fails. If the table lacks a column, the
-// column's value is NULL. rest is appended to the query, for example "ORDER BY id".
+// Each calls the function `row` with each row of a table, and stops if `row` returns an error. If the table does not
+// exist, there are no rows. If the table lacks a column, its value is NULL in each row. `rest` is appended to the
+// query, for example "ORDER BY id".
 func (db *DB) Each(table string, columns []string, rest string, row func(*Row) error, args ...any) error {
 	if db.columns[table] == nil {
 		return nil

@@ -1,5 +1,5 @@
--- In the average fidelity, a compartment without raw tokens counts as much as a compartment of one token. start_ordinal
--- and end_ordinal are the range of the compartment with the lowest fidelity.
+-- The fidelities of the compartments are averaged, weighted by raw tokens. A compartment without raw tokens has the
+-- weight of one token. start_ordinal and end_ordinal are the range of the compartment with the lowest fidelity.
 SELECT
 	count(*),
 	-- This max is a subquery: with two min or max, SQLite would take the ordinals from an arbitrary row.

@@ -1,4 +1,4 @@
--- The newest compartment comes first. The weights are those of history_counts.sql.
+-- The session with the newest compartment comes first. The average fidelity is weighted as in history_counts.sql.
 SELECT
 	s.harness, s.session_id, s.title, s.directory,
 	count(*),

@@ -23,8 +23,8 @@ const info = {
   summary,
 }
 
-// A new agent has another system prompt and other tools, which changes the prefix, so the host must know the agent. The
-// shim sends it only with user messages, because a user message names the agent that answers it.
+// The host must know when the agent changes, because each agent has its own system prompt and tools, which are in the
+// prefix. A user message names the agent that answers it, so the shim sends the agent with user messages only.
 const userInfo = { ...info, agent: all }
 
 // The host does not read the content of some parts, for example step-start. But it has to count them, because patches

@@ -8,8 +8,8 @@ import type { AssistantMessage, Open, TextBlock } from "./pi.ts"
 /** How long a Pi process may take to end after its last event or after a signal, in ms. */
 const graceMS = 2_000
 /**
- * The longest line of output, in bytes, that is read. Longer lines are skipped. They occur because Pi 0.74 writes the
- * whole message again for each new piece of an answer.
+ * Lines of output with more bytes than this are skipped. Such lines occur because Pi 0.74 writes the whole message
+ * again for each new piece of an answer.
  */
 const longestLine = 16 << 20
 const longestError = 2_000
@@ -30,11 +30,12 @@ export async function runAgent(open: Open | undefined, params: AgentRunParams, s
     // If the value of --system-prompt is the path of a file, Pi reads the prompt from that file.
     const systemFile = join(dir, "system.md")
     writeFileSync(systemFile, system, { mode: 0o600 })
-    // Pi requests the longest answer that its catalogue allows. Only an extension can lower this limit.
+    // Pi asks the provider for the longest answer that its catalogue allows. No option of Pi lowers this limit, so a
+    // small extension does.
     const bound = join(dir, "bound.js")
     if (maxOutput) writeFileSync(bound, `export default (pi) => pi.on("context", (_, { model }) => void (model.maxTokens = Math.min(model.maxTokens || ${maxOutput}, ${maxOutput})))`)
-    // process.argv[1] is the path of Pi's script. If Pi is a compiled binary, there is no such file, and the binary is
-    // started without it.
+    // If Pi is a script, process.argv[1] is the script's path, and the new process needs it as an argument. If Pi is a
+    // compiled binary, this file does not exist, and the argument is left out.
     const entry = process.argv[1]
     const args = [
       ...(entry && existsSync(entry) ? [entry] : []),
@@ -57,7 +58,8 @@ async function follow(pi: Pi, prompt: string, steps = Infinity, signal: AbortSig
   pi.onEvent((event) => {
     clearTimeout(grace)
     const { type, message } = event
-    // After this event, Pi may still retry. If it does not retry, its process does not always end by itself.
+    // After these events, Pi may still retry. If Pi does not retry, its process may stay alive, so it is ended after a
+    // while.
     if (type === "agent_end" || type === "agent_settled") grace = setTimeout(() => pi.end(), graceMS)
     if (type !== "message_end" || message?.role !== "assistant") return
     const { role, provider, model, usage, stopReason, errorMessage, timestamp } = message
@@ -84,11 +86,14 @@ interface PiEvent {
 class Pi {
   readonly #child: ChildProcess
   #errors = ""
-  /** Once the process has ended, it gets no more signals, because its id may belong to another process by then. */
+  /**
+   * Whether the process has ended. If it has, it must not be sent a signal, because another process may have its id by
+   * now.
+   */
   #hasEnded = false
 
   constructor(args: string[], cwd: string) {
-    // The extension does nothing in a process with this variable.
+    // In a process with this variable, magicctx's own extension does nothing. A hidden agent needs no host.
     const env = { ...process.env, MAGICCTX_SUBAGENT: "1" }
     this.#child = spawn(process.execPath, args, { cwd, env, stdio: "pipe", windowsHide: true, detached: process.platform !== "win32" })
   }
@@ -98,14 +103,14 @@ class Pi {
       try {
         take((JSON.parse(line) ?? {}) as PiEvent)
       } catch {
-        // This line is not an event: another part of the process has printed it.
+        // The line is not JSON, so it is not an event. For example, a library may have printed it.
       }
     })
   }
 
   /**
-   * Sends the prompt, and waits until the process has ended. Returns the process's error output. If there is none, it
-   * returns how the process ended.
+   * Sends the prompt, and waits until the process has ended. Returns the process's error output or, if there is none, a
+   * sentence about its end, for example "Pi ended with code 1".
    */
   async run(prompt: string): Promise<string> {
     const child = this.#child

@@ -19,7 +19,10 @@ const facts = {
   format: { projection: step, key: (one: unknown) => (one as Step).id },
 } as const
 
-/** The instance of a directory outlives Pi's sessions, reloads and forks. */
+/**
+ * The plugin's state for one directory. It stays in memory when Pi switches to another session, reloads its extensions
+ * or forks a session.
+ */
 export class Instance extends PluginInstance {
   readonly screen: Screen
   readonly prompt = new RunPrompt()
@@ -28,13 +31,16 @@ export class Instance extends PluginInstance {
   /** Undefined between two sessions. */
   open: Open | undefined
   /**
-   * Sessions whose last request may not have reached the provider. This can happen because Pi makes a pass even after
-   * the user has aborted the request.
+   * Sessions whose last request may not have reached the provider. For example, the user may abort a request just
+   * before its pass. Pi then still runs the pass, but sends nothing.
    */
   readonly unsent = new Set<string>()
-  /** Sessions that the shim has compacted after a refusal, and that have had no good answer since. */
+  /**
+   * Sessions that the shim has compacted because the provider refused their prompt. A session leaves this set with its
+   * next good answer.
+   */
   readonly recovering = new Set<string>()
-  /** Whether the user knows why Pi does not compact by itself. */
+  /** Whether a notice has already told the user why Pi does not compact by itself. It is shown only once. */
   hasExplainedCompaction = false
   private readonly runs: AgentRuns
   private registered: InitializeResult | undefined
@@ -115,7 +121,8 @@ export class Instance extends PluginInstance {
     this.log.warn(text)
     this.screen.notify(text, "warning")
     if (isTrouble && this.isInTrouble) {
-      // A notice scrolls off the screen, but the widget tells a user who comes back later why the session grows.
+      // A notice soon scrolls off the screen. The widget stays, so that a user who comes back later learns why the
+      // session grows.
       this.screen.widget([`magicctx is not working. ${this.learnMore}`])
       this.screen.status("magicctx is not working")
     }

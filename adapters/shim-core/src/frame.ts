@@ -32,7 +32,7 @@ export function encodeFrame(body: string, attachment?: string): Buffer {
 const headerEnd = Buffer.from("\r\n\r\n")
 const maxHeaderBytes = 1024
 
-/** Cuts a byte stream into frames. It copies each byte at most once, whatever the sizes of the chunks are. */
+/** Cuts a byte stream into frames. However small the chunks are, each byte is copied at most once. */
 export class FrameReader {
   #chunks: Buffer[] = []
   #size = 0
@@ -44,7 +44,7 @@ export class FrameReader {
   }
 
   /**
-   * Reads the next chunk, and reports each frame that is now complete. Throws FrameError if the bytes do not form
+   * Adds a chunk, and calls onFrame with each frame that is now complete. Throws FrameError if the bytes are not valid
    * frames.
    */
   push(chunk: Buffer): void {
@@ -67,8 +67,8 @@ export class FrameReader {
 
   #readHeader(): ReturnType<typeof parseHeader> | undefined {
     if (this.#size === 0) return undefined
-    // Headers are small. Usually, the first chunk contains the whole header. If it does not, joining a few chunks is
-    // cheap.
+    // Usually, the first chunk contains the whole header. If it does not, the chunks are joined, which is cheap,
+    // because a header is small.
     let end = this.#chunks[0]!.indexOf(headerEnd)
     if (end < 0 && this.#chunks.length > 1) {
       this.#chunks = [Buffer.concat(this.#chunks, this.#size)]

@@ -6,14 +6,17 @@ interface Letter {
   fail(reason: Error): void
 }
 
-/** How many messages may wait for a connection before further notifications are dropped. */
+/** If this many messages wait for a connection, new notifications are dropped. */
 const longest = 1000
 
 /** The messages that wait for a connection, in the order in which they were made. */
 export class Outbox {
   #letters: Letter[] = []
 
-  /** Adds a request. When there is a connection, `send` is called, and the answer resolves with its result. */
+  /**
+   * Adds a request. As soon as there is a connection, `send` is called with it, and `answer` resolves with the result
+   * of `send`.
+   */
   add<T>(send: (connection: Connection) => T): Pending<T> {
     let letter!: Letter
     const answer = new Promise<T>((resolve, reject) => {

@@ -7,9 +7,11 @@
 export interface Projector {
   /** Returns the copy that the shim sends. It shares no object with raw, and omits members that are undefined. */
   copy(raw: unknown): unknown
-  /** Takes a snapshot of the members that the shim sends, to compare it with later versions of the message. */
+  /** Returns a snapshot of the members that the shim sends. `same` compares it with later versions of the message. */
   snapshot(raw: unknown): unknown
-  /** Whether snapshot(raw) would equal the snapshot `was`. It finds out without copying anything. */
+  /**
+   * Returns whether the message still has the snapshot `was`. It does not make a new snapshot, so it copies nothing.
+   */
   same(was: unknown, raw: unknown): boolean
 }
 
@@ -36,8 +38,8 @@ export function clone<T>(value: T): T {
   return copy as T
 }
 
-// JSON.parse turns "__proto__" into an ordinary member, and a copy must do the same. A plain assignment would change
-// the prototype of the copy instead.
+// JSON.parse makes "__proto__" an ordinary member, so a copy must have it as an ordinary member, too. An assignment
+// would set the prototype of the copy.
 function define(target: Members, key: string, value: unknown) {
   Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true })
 }

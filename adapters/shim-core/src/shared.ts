@@ -2,17 +2,20 @@ import { ProtocolMajor } from "./generated/protocol.ts"
 import type { Host } from "./host.ts"
 
 /**
- * How long the host stays after its last user has left, in ms. A harness may dispose a plugin and create it again at
- * once. The new plugin then finds the same host.
+ * How long the host keeps running after the last plugin has released it, in ms. A harness may dispose a plugin and
+ * create it again at once. The new plugin then finds the same host.
  */
 const defaultLingerMS = 2000
 
-/** The right of one user to use the host of this process. */
+/** The right of one plugin to use the host of this process. */
 export interface Lease {
   readonly host: Host
-  /** Ends the use. Further calls do nothing. */
+  /** Gives up this right. Further calls do nothing. */
   release(): void
-  /** Ends the bridge before this process ends, even if the host has other users. Resolves when the bridge has ended. */
+  /**
+   * Stops the host for all plugins of this process, because the process is about to end. Resolves when the bridge has
+   * ended.
+   */
   end(graceMS?: number): Promise<void>
 }
 
@@ -26,7 +29,7 @@ interface Shared {
 const place = Symbol.for(`magicctx.host/${ProtocolMajor}`)
 const everywhere = globalThis as unknown as Record<symbol, Shared | undefined>
 
-/** Shares the one host of this process. Creates it if there is none. */
+/** Returns a lease on the only host of this process, and creates this host if it does not exist yet. */
 export function acquireHost(create: () => Host, lingerMS = defaultLingerMS): Lease {
   const shared = (everywhere[place] ??= { host: create(), users: 0, linger: undefined })
   clearTimeout(shared.linger)

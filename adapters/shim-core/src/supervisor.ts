@@ -6,13 +6,16 @@ import type { Outbox } from "./outbox.ts"
 
 const firstDelayMS = 50
 const longestDelayMS = 5_000
-/** If a host has run for longer than this, in ms, its successor starts after the shortest delay. */
+/** If a host has run for longer than this, in ms, and then ends, the next host is started after the shortest delay. */
 const provenMS = 1_000
 /**
- * After this many failed starts in a row, calls wait for only one more attempt, for at most attemptMS, and then fail.
+ * After this many failed starts in a row, the host counts as down. A call then waits at most attemptMS for one more
+ * attempt, and fails after that.
  */
 const mostFailedStarts = 5
-/** How long a call waits for a host that is down, in ms, counted from the start of the attempt to reach it. */
+/**
+ * While the host is down, a call waits this long for it, in ms. The time counts from the start of the current attempt.
+ */
 export const attemptMS = 1_000
 /** If the host sends nothing for this long after a missed deadline, in ms, the connection is closed. */
 const silenceMS = 10_000
@@ -21,25 +24,25 @@ const brokenGraceMS = 200
 
 const stopped = "the shim has stopped"
 
-/** The starts and failures of the host since it last answered a call. Each state copies them to the next state. */
+/** What has gone wrong since the host last answered a call. Each state passes this on to the next state. */
 interface Health {
-  /** The number of processes that were started since the last answer. */
+  /** How many processes were started since the host last answered a call. */
   readonly starts: number
   /**
-   * True if calls should wait for at most attemptMS and then fail, because several starts have failed or the host has
-   * missed a deadline.
+   * Whether the host counts as down, because several starts have failed or because it has missed a deadline. Calls then
+   * wait for at most attemptMS.
    */
   readonly isDown: boolean
   /** The reason for the last failure, as a sentence for the user; empty if there was none since the last connection. */
   readonly failure: string
 }
 
-/** The fields of each state from the first start until the stop. */
+/** The fields that every state has between the first start and the stop. */
 interface Living {
   readonly health: Health
 }
 
-/** The fields of each state of an attempt to reach the host. */
+/** The fields that a state has while the supervisor tries to reach the host, or has reached it. */
 interface Attempt extends Living {
   /** When the attempt began, in ms of the clock. */
   readonly since: number
@@ -64,7 +67,7 @@ type State =
   | ({ readonly name: "connected"; readonly child: Child; readonly connection: Connection } & Attempt)
   /** The process ends, because its connection is lost or a newer host takes its place. */
   | ({ readonly name: "ending"; readonly child: Child } & Attempt)
-  /** The next start comes after a delay, or as soon as wake is called. */
+  /** The supervisor waits before the next start. `wake` ends the wait early. */
   | ({ readonly name: "pausing"; wake(): void } & Living)
   | { readonly name: "stopped" }
 

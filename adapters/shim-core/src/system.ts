@@ -26,7 +26,7 @@ const bare: Prompt = { system: undefined, kind: "bare" }
 
 /** Asks the host for the system prompts of sessions, and remembers its last answers. */
 export class SystemPrompts {
-  /** For each session: the last system prompt about which the shim asked the host, and the host's answer. */
+  /** For each session: the last question to the host about the system prompt, and the host's answer. */
   private readonly last = new Map<string, { question: string; system: string[] | undefined }>()
   private readonly asker: Asker
 
@@ -35,8 +35,8 @@ export class SystemPrompts {
   }
 
   /**
-   * Returns the system prompt to send. A request that is not part of the session's conversation, for example for a
-   * title, has another prefix. So the host's answer to such a request is not remembered.
+   * Returns the system prompt to send. Some requests are not a part of the session's conversation, for example a
+   * request for a title. They have another prefix, so the host's answer to them is not remembered.
    */
   async ask(params: SystemParams, isConversation = true): Promise<Prompt> {
     const { enabled, isInTrouble, host, log } = this.asker
@@ -49,15 +49,15 @@ export class SystemPrompts {
       if (isConversation) this.last.set(session, { question, system })
       return { system, kind: "answered" }
     } catch (err) {
-      // If there is an earlier answer to the same question, it is used again. A prompt without the host's part would
-      // have another prefix, so the provider would have to process all of it again.
+      // If the host has answered the same question before, its answer is used again. Without the host's part of the
+      // system prompt, the request would have another prefix, and the provider would have to process all of it again.
       const last = this.last.get(session)
       if (last?.question === question) {
         log.warn("system prompt repeated", { session, cause: asError(err).message })
         return { system: last.system, kind: "replayed" }
       }
-      // An RpcError is a refusal. After any other failure, the host is gone or too slow. The shim notices this again when it
-      // forwards the messages, and then tells the user.
+      // Only an RpcError is an answer of the host: a refusal. After any other error, the host is gone or too slow. The
+      // shim will notice this when it forwards the messages, and then tell the user.
       return err instanceof RpcError ? { ...bare, refusal: err } : bare
     }
   }

@@ -9,7 +9,10 @@ import { test, type TestContext } from "node:test"
 import { CancellationTokenSource, createMessageConnection, ResponseError, StreamMessageReader, StreamMessageWriter, type CancellationToken } from "vscode-jsonrpc/node"
 import { Connection, ConnectionClosed, encodeFrame, RpcError } from "../src/index.ts"
 
-/** Returns both ends of a connection: ours, and one of vscode-jsonrpc, the reference implementation of the framing. */
+/**
+ * Returns both ends of a connection. Our own code is at one end, and vscode-jsonrpc, the reference implementation of
+ * the framing, is at the other end.
+ */
 function connect(t: TestContext, serve: (method: string, params: unknown, signal: AbortSignal) => Promise<unknown> = async () => ({})) {
   const toPeer = new PassThrough()
   const fromPeer = new PassThrough()

@@ -18,7 +18,7 @@ type Options struct {
 	// Follow calls the function `tell` with each report about the host, until ctx ends.
 	Follow func(ctx context.Context, tell func(observer.News))
 	Dir    string
-	// The screen asks the terminal for its size.
+	// The width in Page is not used, because the screen asks the terminal for its size.
 	Page view.Page
 	// Choice says which sessions show at the start.
 	Choice view.Choice
@@ -28,10 +28,12 @@ func (o Options) live() view.Live {
 	return view.Live{Away: "looking for the host", AwaySince: o.Page.Now, Color: o.Page.Color, ASCII: o.Page.ASCII, Program: o.Page.Program, Choice: o.Choice}
 }
 
-// A rate of one frame per second costs about 0.03 % of a core even if nothing changes, so six are cheap.
+// Each frame per second costs about 0.03 % of a core, even if nothing changes on the screen. Six frames are cheap
+// enough.
 const framesPerSecond = 6
 
-// Screen shows the host on the terminal `out`, until ctx ends or the user quits. If `in` is nil, Screen reads no keys.
+// Screen shows on the terminal `out` what the host is doing, until ctx ends or the user quits. If `in` is nil, Screen
+// reads no keys.
 func Screen(ctx context.Context, o Options, in, out *os.File) error {
 	ctx, stop := context.WithCancel(ctx)
 	input := tea.WithInput(nil)
@@ -119,8 +121,8 @@ func (m model) pressed(key tea.KeyPressMsg) (tea.Model, tea.Cmd) {
 	return m, func() tea.Msg { return answer{asked, view.TextPage{Title: title, Text: m.output(args)}} }
 }
 
-// The method `command` returns the title and the arguments of the command for an action. If the action needs a session
-// and none is selected, `args` is nil.
+// The method `command` returns the command line that carries out an action, and a title for its output. If the action
+// needs a session and none is selected, `args` is nil.
 func (m model) command(action view.Action) (title string, args []string) {
 	args = []string{"--data-dir", m.dir}
 	switch action {

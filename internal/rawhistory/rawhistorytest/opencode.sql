@@ -1,4 +1,4 @@
--- These tables of OpenCode 1.18 hold messages. Columns that no reader needs are left out.
+-- The tables of OpenCode 1.18 that hold messages, without the columns that no reader needs.
 PRAGMA journal_mode = WAL;
 
 CREATE TABLE session (

@@ -1,5 +1,5 @@
--- These tables of OpenCode 2 hold messages. Columns that no reader needs are left out. In the betas, the table
--- of sessions has the name that it has in version 1.
+-- The tables of OpenCode 2 that hold messages, without the columns that no reader needs. In the betas, the table
+-- session_v2 is called session, as in version 1.
 CREATE TABLE session_v2 (
 	id           TEXT PRIMARY KEY,
 	directory    TEXT NOT NULL,

@@ -275,7 +275,7 @@ func TestUnmodifiedSessionIsDrawnInFull(t *testing.T) {
 	}
 }
 
-// Both bills add up to their totals at the right end of the plot.
+// At the right end of the plot, each curve is at the total of its bill.
 func TestCostsAddUp(t *testing.T) {
 	var passes []*replay.Pass
 	for range 20 {

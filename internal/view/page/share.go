@@ -13,7 +13,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The texts of these fields are codes of this program, for example the cause "pressure".
+// The texts of these fields are always codes of this program, for example the cause "pressure". So they reveal nothing
+// about a session.
 var codes = []string{"Verdict", "Cause", "BustCause", "Fold", "FoldReason", "Reason", "Edit", "Unit", "Rule", "Route", "Routes", "MadeBy", "Currency", "Spending"}
 
 // Share changes a summary so that it can be shown to others. If withTexts is true, it only replaces
@@ -56,11 +57,12 @@ func Share(s *replay.Summary, withTexts bool) {
 	s.Missing = missing
 }
 
-// If a text was cut, a last word of at least this number of bytes may be the beginning of a credential.
+// A text may be cut in the middle of a credential. If its last word has at least this number of bytes, it may be the
+// beginning of one.
 const leastCut = 16
 
-// withoutSecrets removes credentials, and before that the control characters that could hide them. If the text
-// was cut, a credential at its end may match no pattern, so a long last word is left out.
+// withoutSecrets first removes control characters, which could hide a credential, and then credentials. If the text was
+// cut, the beginning of a credential may be at its end, where no pattern finds it. So a long last word is left out.
 func withoutSecrets(text string) string {
 	text = secret.Redact(format.CleanLines(text))
 	if cut, isCut := strings.CutSuffix(text, "…"); isCut {

@@ -32,7 +32,8 @@ func played(t *testing.T) replay.Summary {
 	return report.Summary()
 }
 
-// A shared page holds only numbers and codes of a session, and the page loads nothing.
+// A shared page must contain nothing of the session but numbers and codes such as "pressure". It must not load anything
+// from the network.
 func TestSharedPageHoldsNoText(t *testing.T) {
 	s := played(t)
 	s.Missing = []string{"the limits of " + needle}
@@ -100,7 +101,7 @@ func TestEachTextIsRedacted(t *testing.T) {
 	}
 }
 
-// A credential is found even if a control character is inside it, or if the end of its text was cut off.
+// A credential must be found even if a control character is inside it, or if the end of the text was cut off.
 func TestSharedTextsHideNoCredential(t *testing.T) {
 	const token = "ghp_x7Kd92LmQ4vT8sWn3ZpR6yBh1CgJ5fUa0Ee9"
 	for _, text := range []string{

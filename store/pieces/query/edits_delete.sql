@@ -1,5 +1,5 @@
--- Edits that remove injected blocks and reasoning stay. If a unit of a message is restored, the message is no longer a
--- shell.
+-- Deletes the edits that have replaced the content of a unit. It does not delete edits that have removed injected
+-- blocks or reasoning. The unit's message has content again, so it is no longer a shell.
 DELETE FROM edits
 WHERE harness = ?1 AND session_id = ?2 AND (
 	tag = ?3 AND kind IN ('clamp', 'withhold', 'skeleton', 'drop', 'compress')

@@ -1,6 +1,9 @@
 import type { Panel, SessionStatus } from "@magicctx/shim-core"
 
-/** A terminal shows the host's panel, a sentence, or both: while it reconnects, the old panel and a sentence. */
+/**
+ * What a terminal shows for a session: the host's panel, or a sentence (`note`). While the terminal reconnects, it
+ * shows the old panel together with a sentence.
+ */
 export interface View {
   panel?: Panel
   note?: string

@@ -22,7 +22,8 @@ export async function runAgent(client: Client, sessions: Sessions, params: Agent
     const body: PromptBody = {
       agent,
       system,
-      // OpenCode appends these rules to the agent's rules, and applies the last rule that matches a tool.
+      // OpenCode appends these rules to the agent's own rules, and the last rule that matches a tool counts. So only
+      // the tools in the list are allowed.
       tools: { "*": false, ...Object.fromEntries(tools.map((tool) => [tool, true])) },
       parts: [{ type: "text", text: prompt, synthetic: true }],
       ...(model && { model }),

@@ -132,7 +132,9 @@ export interface Params {
 
 export interface ToolRegistration {
   description: string
-  /** Always empty: the hook tool.definition sets the schema, which OpenCode sends to the model unchanged. */
+  /**
+   * Always empty. The hook tool.definition sets the tool's real schema, which OpenCode sends to the model unchanged.
+   */
   args: Record<string, never>
   execute(args: unknown, context: ToolContext): Promise<{ title?: string; output: string }>
 }

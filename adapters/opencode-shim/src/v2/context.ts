@@ -19,8 +19,8 @@ interface Changes {
 }
 
 /**
- * Runs a pass, and changes the request only when all changes are known. If OpenCode cannot read a request that is only
- * partly changed, it ends the turn without an answer.
+ * Runs a pass, and changes the request only when all changes are known. With only some of the changes, OpenCode may be
+ * unable to read the request, and would end the turn without an answer.
  */
 export async function context(instance: Instance, event: SessionContext): Promise<void> {
   const changes = await within(hookMS, instance.inOrder(event.sessionID, () => instance.guard("context", () => pass(instance, event))))
@@ -85,7 +85,10 @@ async function repeat(instance: Instance, event: SessionContext): Promise<Change
   return outcome === "reapplied" ? { ...changes, messages: steps.entries() } : changes
 }
 
-/** Returns the host's system prompt. A part that the host has not changed is OpenCode's own object. */
+/**
+ * Returns the host's system prompt. If the host has not changed a part, OpenCode's own object stays in its place, with
+ * all its other members.
+ */
 async function system(instance: Instance, event: SessionContext, isConversation = true): Promise<Changes> {
   const { directory, passes, systems } = instance
   const { sessionID: session, model } = event

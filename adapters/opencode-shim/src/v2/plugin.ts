@@ -8,16 +8,13 @@ import type { PluginContext, Registration, SessionRequest } from "./opencode2.ts
 import { register } from "./tools.ts"
 
 /**
- * How long the first request in a directory waits for the host, in ms. After this time, it uses the tools of an earlier
- * start.
+ * How long the first request in a directory waits for the host, in ms. If the host has not answered by then, the
+ * request has the tools that the host registered the last time.
  */
 const startMS = 2_000
 const lookupMS = 2_000
 
-/**
- * The directories for which a magicctx plugin runs. The plugin for OpenCode 1 and the plugin for OpenCode 2 share this
- * set.
- */
+/** The directories in which magicctx already works. The plugins for OpenCode 1 and for OpenCode 2 share this set. */
 const working = ((globalThis as Record<symbol, unknown>)[Symbol.for("magicctx.directories")] ??= new Set<string>()) as Set<string>
 
 let log: Log | undefined // the log of the process
@@ -41,8 +38,8 @@ class Plugin {
   }
 
   /**
-   * Registers the hooks for all versions of OpenCode 2. If a version does not know a hook's name, it accepts the name
-   * without an error, and never calls the hook.
+   * Registers the hooks of every version of OpenCode 2. This does no harm: a version that does not know the name of a
+   * hook accepts the name, and never calls the hook.
    */
   async attach(): Promise<void> {
     const { session, location, plugin } = this.ctx
@@ -92,11 +89,11 @@ class Plugin {
     working.add(directory)
     void follow(instance, this.stop.signal)
     removeOrphans(this.ctx).catch((err) => this.log.warn("orphaned sessions not removed", { cause: asError(err).message }))
-    // The tools of an earlier start are registered at once, before the host has answered. Tools that came after the
-    // first request would change the whole prefix.
+    // The tools must be there in the first request, because adding them later would change the whole prefix. So the
+    // tools that the host registered the last time are registered now, before the host has answered.
     register(instance, instance.recall(), true)
-    // The first request waits here for the host's own list of tools. If it were sent earlier, that list would change
-    // the prefix of the next request.
+    // The first request waits here for the host's current list of tools. If the list came after this request, it would
+    // change the prefix of the next one.
     await instance.opened(startMS).then((registered) => register(instance, registered, !instance.enabled), () => {})
     instance.terminal.announce("") // now the commands are known
     return instance

@@ -9,9 +9,9 @@ const mostNotices = 20
 type Owner = PluginInstance & { readonly ctx: PluginContext }
 
 /**
- * The part of the plugin that runs in OpenCode's server and serves the terminals. Each terminal is a separate process,
- * in which src/tui.ts draws. A terminal can miss an event. So the event `news` carries no news: it only makes the
- * terminal ask for them.
+ * The part of the plugin that runs in OpenCode's server. It serves the terminals, each of which is a separate process
+ * that draws with src/tui.ts. A terminal may miss an event. So the event `news` only tells the terminals to call
+ * `news`, and the answer to this call contains all that is new.
  */
 export class Terminal {
   private readonly owner: Owner
@@ -67,7 +67,10 @@ export class Terminal {
     this.announce("")
   }
 
-  /** The host sends each status to all directories of the process, so a session that has no view here is ignored. */
+  /**
+   * The host sends the status of a session to all directories of this process. If this terminal does not show the
+   * session, the status is ignored.
+   */
   changed(status: SessionStatus): void {
     const { harness, session } = status
     const view = viewOf(status)
@@ -77,8 +80,8 @@ export class Terminal {
   }
 
   /**
-   * Called when a connection was opened. It may lead to a new host, which does not send the statuses yet, so all
-   * sessions are followed again.
+   * Called after a connection to a host was opened. It may be a new host, which does not know yet which sessions it
+   * must report. So the shim asks again for the statuses of all sessions.
    */
   linked(): void {
     for (const session of this.views.keys()) this.follow(session)

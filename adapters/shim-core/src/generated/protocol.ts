@@ -107,7 +107,7 @@ export interface AgentRunParams {
   directory: string
   /** session is the session that the agent works for. */
   session: string
-  /** run names the run for agent/abort. No two runs have the same name. */
+  /** run is a unique name, by which agent/abort can end the run. */
   run: string
   /** agent is the name of an AgentDefinition, for example "magicctx-historian". */
   agent: string
@@ -121,18 +121,18 @@ export interface AgentRunParams {
   /** tools are the names of all tools that the agent may call. */
   tools: string[]
   /**
-   * steps bounds the steps of the agent; 0 means no bound. OpenCode uses the bound of the AgentDefinition
-   * instead.
+   * steps is the maximum number of steps of the agent. 0 means no maximum. OpenCode ignores this value, and
+   * uses the maximum in the AgentDefinition.
    */
   steps?: number
   /**
-   * maxOutput bounds the tokens of the answer to each step, thinking included; 0 means the bound of the
-   * harness.
+   * maxOutput is the maximum number of tokens in the answer of each step, including thinking. If it is 0, the
+   * harness uses its own maximum.
    */
   maxOutput?: number
-  /** timeoutMs bounds the run, in ms. The run is then aborted. */
+  /** timeoutMs is the maximum duration of the run, in ms. After this time, the shim aborts the run. */
   timeoutMs: number
-  /** keep leaves the child session in the harness, so that a person can read it. */
+  /** keep means that the harness does not delete the child session, so that a person can read it. */
   keep?: boolean
 }
 
@@ -142,8 +142,8 @@ export interface AgentRunParams {
  */
 export interface AgentRunResult {
   /**
-   * answers are the assistant messages of the run, in the form of the messages of a transform. Each message
-   * has only the texts of its content.
+   * answers are the assistant messages of the run. They have the same form as the messages of a
+   * session/transform, but contain only texts.
    */
   answers: unknown[]
   failure?: AgentFailure
