@@ -113,9 +113,10 @@ func isWorthIt(a Assessment, r Readings, freed, limit int) bool {
 	return a.Price.PaysOff()
 }
 
-// isRelief reports whether the bust delays the next episode for long. The prompt must shrink to half way between the
-// high mark and the low mark, or to a tenth of the window below the high mark. The tenth is enough because most of the
-// remaining content is too new to be removed. docs/decisions.md has the measurements.
+// isRelief reports whether the bust delays the next episode for long. It does if it brings the prompt half of the way
+// from the high mark down to the low mark. It also does if it brings the prompt below the high mark by a tenth of the
+// window, because most of the content that then remains is too new to be removed. docs/decisions.md has the
+// measurements.
 func isRelief(a Assessment, r Readings, freed, limit int) bool {
 	high := int(r.Threshold / 100 * float64(limit))
 	return a.Goal > 0 && a.Size.Current-freed <= max((high+a.Goal)/2, high-limit/10)

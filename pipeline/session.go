@@ -134,7 +134,8 @@ type entry struct {
 	// is true, it would join the rendered message with an assistant message after it.
 	fused, fusesWithNext bool
 	spared               spared
-	// unbound means that the thinking was left out, because the prompt before the message has changed.
+	// unbound means that the wire omits the message's thinking, because the prompt before the message has changed and
+	// the model would reject the thinking.
 	unbound bool
 	// rawFusesWithNext is fusesWithNext for the raw message.
 	rawFusesWithNext bool

@@ -33,9 +33,9 @@ type conn struct {
 	// because handlers can still send their answers after ctx has ended.
 	hangUp context.CancelFunc
 
-	// quick holds a token for each running call that bypasses the lanes, such as status.
+	// quick is a semaphore. It holds a token for each running call that bypasses the lanes, such as status.
 	quick chan struct{}
-	// inLanes holds a token for each running call of this connection in a lane.
+	// inLanes is a semaphore. It holds a token for each call of this connection that is running in a lane.
 	inLanes  chan struct{}
 	inflight sync.WaitGroup // calls between begin and end
 	// An idle worker receives from `free` the key of the lane that it serves next. freeWorkers counts the idle workers.

@@ -15,7 +15,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A peer is the harness's end of a connection. Through it, the host asks the harness, for example to run an agent.
+// A peer is the harness's end of a connection. The host uses it to call the harness, for example to run an agent.
 type peer struct{ conn *conn }
 
 var _ client.Client = (*peer)(nil)

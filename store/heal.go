@@ -62,8 +62,8 @@ func (s *History) replaceCompartments(ctx context.Context, key Key, healed []chr
 	return nil
 }
 
-// healCounters raises the counters of a session that are below the highest number in its rows. With such a counter, the
-// host would give a tag or pass number a second time, and could store no pass of the session.
+// healCounters raises the session's counters to the highest tag and pass number in its rows. With a lower counter, the
+// host would give a number a second time, and the database would then refuse every pass of the session.
 func healCounters(c *sqlite3.Conn, snap *Snapshot) error {
 	for _, u := range snap.Units {
 		if u.Tag <= 2*database.MaxCount {

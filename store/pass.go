@@ -163,8 +163,9 @@ func (s *Store) insertUnits(tx *database.Tx, key Key, units []UnitRow) error {
 	return deleteStrayDrops(tx, key)
 }
 
-// SQLite builds a table in memory for this deletion even if there is nothing to delete. Most sessions have no queued
-// drop, so deleteStrayDrops first looks for one.
+// deleteStrayDrops deletes the queued drops whose tag now belongs to a different unit. SQLite builds a table in memory
+// for this deletion even if there is nothing to delete. Most sessions have no queued drop, so deleteStrayDrops looks
+// for one first.
 func deleteStrayDrops(tx *database.Tx, key Key) error {
 	hasDrops, err := tx.Exists(dropSelectSQL, key.Harness, key.Session)
 	if err == nil && hasDrops {

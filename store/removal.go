@@ -27,8 +27,8 @@ type RemovalRow struct {
 // A RereadRow says that the model has read again the content of a removed unit.
 type RereadRow struct {
 	Tag int
-	// Ordinal is the ordinal of the unit's message. If a summary removed the unit, no edit says in which pass the unit
-	// left the wire. The ordinal then finds this pass: the first one whose head covers the message.
+	// Ordinal is the ordinal of the unit's message. It is needed if a summary has removed the unit: then no edit tells
+	// in which pass the unit left the wire. The store looks for the first pass whose head covers this ordinal.
 	Ordinal int
 	Tokens  int
 }

@@ -139,7 +139,7 @@ func (s *scene) start() {
 	s.newSession()
 }
 
-// whileDown calls do while there is no host and the shim cannot start one.
+// whileDown calls `do` while no host is running and the shim cannot start one.
 func (s *scene) whileDown(do func()) {
 	s.t.Helper()
 	s.be("crash")

@@ -1,6 +1,7 @@
-// Converts steps of OpenCode 2 to steps of Pi, because both harnesses send the same request for a conversation. For
-// example, the shim of OpenCode 2 removes blank texts, as Pi does, and an update of the system prompt becomes a text of
-// the user. But OpenCode 2 also sends the texts of a failed answer.
+// Converts the steps of an OpenCode 2 session to steps of Pi, so that the judge can apply its rules for Pi to them.
+// This works because both harnesses build the same request from a conversation: the shim of OpenCode 2 removes blank
+// texts, as Pi does, and an update of the system prompt becomes a text of the user. There is one difference: OpenCode 2
+// also sends the texts of a failed answer.
 import type { Step as PiStep } from "./pi.ts"
 
 interface Part {

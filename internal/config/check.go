@@ -205,9 +205,9 @@ func (c *checker) forget(name string) {
 	}
 }
 
-// requireBlock disables an optional agent unless a file has a block for it. Two kinds of blocks do not count, and are
-// not in lv.named: a block that comes only from a moved old key, and a block that only has pin_key_files, which works
-// without the dreamer.
+// requireBlock disables an optional agent unless a file has a block for it (lv.named). Two kinds of blocks do not
+// count: a block that exists only because an old key was moved into it, and a block that contains only pin_key_files,
+// because key files work without the dreamer.
 func (c *checker) requireBlock(name string, disable *bool) {
 	for _, lv := range c.levels {
 		if lv.named[name] {

@@ -14,7 +14,8 @@ import (
 	"github.com/magicctx/magicctx-host/rpc/daemon"
 )
 
-// Our files hold the contents of sessions, and a user who can write to the socket's directory could pose as the host.
+// These are the permissions that our files and directories must have, and the ones that other users must not have. Our
+// files hold the contents of sessions, and a user who can write to the socket's directory could pose as the host.
 const (
 	privateDir  = 0o700
 	privateFile = 0o600

@@ -129,7 +129,8 @@ func TestBrokenPanelListStopsNothing(t *testing.T) {
 	h.uninstall()
 }
 
-// A project's list must not name a path of this machine.
+// A project's configuration may be committed and used on other machines. So the plugin list must name the panel by a
+// path relative to the project, not by a path of this machine.
 func TestPanelOfAProject(t *testing.T) {
 	h := newHome(t)
 	h.Project = filepath.Join(h.root, "p")

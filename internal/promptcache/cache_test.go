@@ -179,8 +179,8 @@ func TestAccountWithoutBreakpoints(t *testing.T) {
 	}
 }
 
-// A prompt grows, and the provider needs no breakpoints. Then the longer prompt must read all tokens of the earlier
-// prompt from the cache, except those of the last incomplete step.
+// Some providers need no breakpoints: they cache every prompt that is long enough, up to the last full step. If a
+// prompt only grows, the next request must read all of these tokens from the cache.
 func TestExtensionOfAPromptWithoutBreakpoints(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := rapid.SampledFrom(route.All()).Filter(route.Route.IsImplicit).Draw(t, "route")

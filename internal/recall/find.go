@@ -26,8 +26,8 @@ type fact struct {
 	at               int64
 	class            class
 	who              index.Role
-	// `text` is a sentence. If this sentence refers to the one before it, for example with "this", `lead` is the
-	// sentence before it. If the fact is a remedy, both may be empty.
+	// `text` is the sentence that states the fact. If it refers to the sentence before it, for example with "this",
+	// `lead` is that sentence. If the fact is a remedy, both may be empty.
 	lead, text string
 	remedy     *remedy
 	// `asked` lists the terms of the cue that led to the fact.
@@ -308,7 +308,7 @@ func isLater(a, b *index.Hit) bool {
 	return a.At > b.At
 }
 
-// overlap returns the share of a's content that b also has.
+// overlap returns which share of the terms of a also occurs in b, from 0 to 1.
 func overlap(a, b string) float64 {
 	of := content(a)
 	if len(of) == 0 {
@@ -317,7 +317,8 @@ func overlap(a, b string) float64 {
 	return share(of, content(b))
 }
 
-// share returns the share of the terms `of` that are among the terms `in`. If `of` is empty, it returns 1.
+// share returns which share of the terms in the list `of` is also in the list `in`, from 0 to 1. If `of` is empty, it
+// returns 1.
 func share(of, in []string) float64 {
 	if len(of) == 0 {
 		return 1

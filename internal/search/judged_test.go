@@ -148,8 +148,8 @@ type judgedQuery struct {
 	grades        map[string]int
 }
 
-// A line of a query file has three fields: the project with "w" (the query has words of the session) or "p" (the query
-// is a paraphrase), the query, and the grades.
+// A line of a query file is "PROJECT KIND | QUERY | GRADES". KIND is "w" if the query uses words of the session, and
+// "p" if it is a paraphrase. GRADES lists the messages that answer the query, for example "port=3 deploy=1".
 func (s *set) queries(half string) (all []judgedQuery) {
 	for _, line := range lines(s.t, half+".queries") {
 		if line == "" {

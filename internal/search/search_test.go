@@ -181,7 +181,8 @@ func TestBugK1MessagesInFrontOfTheModelAreNotFound(t *testing.T) {
 	}
 }
 
-// Bug K3: the messages that the model sees were left out only after the limit was applied, so no hit was left.
+// Bug K3: a search took the best hits up to its limit, and only then removed the messages that the model sees anyway.
+// If all of the best hits were visible, no hit was left.
 func TestBugK3VisibleMessagesTakeNoPlaces(t *testing.T) {
 	x := newIndex(t)
 	texts := []string{"zebra of old"}
@@ -210,7 +211,7 @@ func TestForkRepeatsNoHit(t *testing.T) {
 	}
 }
 
-// A query is written by a model and a text by anybody, so both may be hostile.
+// Queries come from a model, and indexed texts may come from anybody. Neither may be interpreted as query syntax.
 func TestHostileQueries(t *testing.T) {
 	x := newIndex(t)
 	add(t, x, ours, `say "hi" NEAR(x) OR 1=1 -- zebra`)

@@ -11,7 +11,7 @@ const maxTerm = 64
 
 // Each calls `yield` for each term of a text, in order. `place` is the number of the word that contains the term. A
 // name that consists of several words gives a term for each word and one for the whole: getUserName gives get, user,
-// name and getusername. All terms are in the same memory, one after the other, so `yield` must not keep the slice.
+// name and getusername. The next term overwrites the memory of the slice `term`, so `yield` must not keep it.
 func Each(text string, yield func(term []byte, place int)) {
 	var s splitter
 	s.yield = yield

@@ -58,8 +58,8 @@ func WorkingSet(spending schema.Spending, limit int, threshold float64) int {
 // SpendingBudget returns the maximum size, in tokens, of the history in the baseline.
 func SpendingBudget(spending schema.Spending) int { return allowed(spending).history }
 
-// PromptSize returns the size, in tokens, up to which the spending setting lets prompts grow. Reminders to drop content
-// treat this size as if it were the window.
+// PromptSize returns how large a prompt should become at most with this spending setting, in tokens. Reminders to drop
+// content treat this size as if it were the window.
 func PromptSize(spending schema.Spending) int { return allowed(spending).prompt }
 
 // The sizes are in tokens. docs/decisions.md has the measurements.

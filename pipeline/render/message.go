@@ -188,8 +188,9 @@ func (r *messageRenderer) leave() {
 }
 
 // emptiness removes an answer without visible content. For many providers, the harness sends such an answer as an empty
-// text, which the provider's SDK joins with the steps around it. If the host has removed these steps, the SDK sends a
-// message without content, and the provider refuses the request. With Frame.KeepsText, shellText replaces the answer.
+// text, and the provider's SDK merges this text with the steps around it. If the host has removed these steps, nothing
+// is left to merge: the SDK sends a message without content, and the provider refuses the request. If Frame.KeepsText
+// is true, emptiness replaces the answer with shellText instead.
 func (r *messageRenderer) emptiness() {
 	if r.m.Role != transcript.Assistant || r.Profile.DropsEmptyText || !r.Codec.Vocabulary().SendsEmptyText {
 		return

@@ -46,8 +46,8 @@ func (s *Leases) Hold() { s.term = heldTerm }
 // heldTerm is longer than any recorded session.
 const heldTerm = 100 * 365 * 24 * time.Hour
 
-// Acquire takes the lease of a work for holder, the unique name of one run. If another run holds the lease, or if the
-// session is unknown, acquired is false. A holder can prolong its own lease.
+// Acquire gives the lease of w to `holder`, which is the unique name of one run. If another run holds the lease, or if
+// the session is unknown, acquired is false. A run that already holds the lease prolongs it.
 func (s *Leases) Acquire(ctx context.Context, w Work, holder string) (acquired bool, err error) {
 	err = s.db.Update(ctx, func(tx *database.Tx) error {
 		if err := ensureWork(tx, w); err != nil {

@@ -3,7 +3,9 @@ import { Instance } from "./instance.ts"
 
 declare const shimVersion: string // defined by the bundler
 
-/** When Pi quits, the host has this time to end, in ms. Then it is killed. */
+/**
+ * When Pi quits, the shim waits graceMS for the host to end, and then kills it. Pi itself waits at most endMS for this.
+ */
 const graceMS = 1_500
 const endMS = 2_000
 

@@ -48,7 +48,7 @@ export function hasFailed(message: Message): boolean {
   return message.role === "assistant" && (stopReason === "error" || stopReason === "aborted")
 }
 
-/** Returns the key of a message that is alone in its array. */
+/** Returns the key of a single message. In an array, messages with equal values would get different keys. */
 export function keyOf(message: Message): string {
   return new Keys().next(message)
 }
@@ -71,7 +71,8 @@ function isPlain(value: unknown): value is object {
 /**
  * A message's key consists of values that Pi copies unchanged, for example `user:1700000000000` with its timestamp. So
  * the key is the same in all versions, in the array, in the event message_end, and after a fork. The id of the session
- * entry is no key: it changes in a copy, and in Pi 0.74 the newest messages have no entry yet.
+ * entry would not work as a key: it changes when the session is copied, and in Pi 0.74 the newest messages have no
+ * entry yet.
  */
 class Keys {
   private readonly seen = new Map<string, number>()

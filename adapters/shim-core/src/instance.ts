@@ -91,9 +91,9 @@ export abstract class PluginInstance {
   protected abstract tell(text: string, isTrouble: boolean): void
 
   /**
-   * The last sentence of the notice about trouble, for one case: the host did not work at the start, and the shim
-   * remembers no tools and commands from an earlier start. It begins with a space, for example " Its tools and commands
-   * are there after the next start of Pi."
+   * The last sentence of the notice about trouble if the host did not work at the start and the shim remembers no tools
+   * and commands from an earlier start. It begins with a space, for example " Its tools and commands are there after
+   * the next start of Pi."
    */
   protected abstract readonly noticeAtStart: string
 

@@ -143,7 +143,7 @@ async function showSession([harness, session]) {
   showReplay()
 }
 
-/** Draws the chart of a session, with the layout of magicctx-host replay --html. */
+/** Draws the chart of a session. It has the same layout as the chart of `magicctx-host replay --html`. */
 function drawTimeline(t, model) {
   const parts = [plural(t.Requests, "request"), plural(t.Busts, "bust"), `${t.HitRate} of the prompts from the cache`]
   if (t.Bill) parts.push(`${t.Bill} for the prompts, at the prices of ${model}`)

@@ -36,7 +36,10 @@ export class Sessions extends Turns {
   readonly aside = new Set<string>()
   /** Sessions in which a hidden agent runs. The shim does not change their messages. */
   readonly hidden = new Set<string>()
-  /** For each session, the texts into which OpenCode has expanded commands, each with the line that the user typed. */
+  /**
+   * The commands of each session that wait for their message: the text into which OpenCode has expanded the command,
+   * and the line that the user typed.
+   */
   private readonly templates = new Map<string, { text: string; line: string }[]>()
   private readonly client: Client
   private readonly parents = new Map<string, string>()
@@ -140,9 +143,10 @@ export class Sessions extends Turns {
   }
 
   /**
-   * OpenCode waits for this method before it stores a user message. From then until the prompt's turn ends, the shim
-   * stores no message. If the shim is already storing a message, the prompt waits until this message is stored, and gets
-   * a later time. OpenCode answers the user message with the latest time, so the prompt must have this time.
+   * OpenCode calls this method before it stores a user message, and waits until it returns. From then on, the shim
+   * stores no message until the prompt's turn ends. If the shim is already storing a message, the prompt waits until
+   * this message is stored, and then gets a later time than the message. This is necessary because OpenCode answers the
+   * user message with the latest time.
    */
   async prompted(session: string, message: { id: string; time: { created: number } }, text: string | undefined): Promise<void> {
     const ours = [...(this.storing.get(session) ?? [])]
