@@ -20,9 +20,9 @@ type Relief struct {
 	Tokens int
 }
 
-// Stuck describes the session at the moment when its episode got stuck. It is zero if the episode is not stuck. A stuck
-// pass changes nothing. The next pass asks the rules again only if one of these values has grown, if a drop is queued,
-// or if a new compartment waits.
+// Stuck describes the session at the moment when its episode got stuck. It is zero if the episode is not stuck. While
+// it is stuck, passes change nothing. They ask the rules again only after one of these values has grown, a drop was
+// queued, or a new compartment has come.
 type Stuck struct {
 	// Tag was the highest tag of the session, and Grace was the highest tag that the two-pass reclaim could drop. Band
 	// was 1 below 85 % of the window, 2 below 95 %, and 3 above.

@@ -15,7 +15,8 @@ type marks struct {
 	price               schema.Price
 }
 
-// A low mark may be up to 5 % more expensive than the cheapest one, because a higher mark leaves the model more content.
+// A low mark may be up to 5 % more expensive than the cheapest one, because a higher mark leaves the model
+// more content.
 const lowMarkSlack = 1.05
 
 // low returns the highest low mark whose bill is at most lowMarkSlack times the lowest possible bill. The result is at

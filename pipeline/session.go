@@ -99,7 +99,8 @@ type memo struct {
 	// rendered is the number of leading entries whose rendering and chains are valid.
 	rendered int
 	stale    []int // rendered entries that were edited after their rendering
-	// unsettled is the index of the first rendered entry for which settle must run.
+	// unsettled is the index of the first rendered entry for which `settle` must compute everything that depends on
+	// earlier messages, for example the chain.
 	unsettled int
 	// sentToken is the token of the newest request. It is "" if the harness did not send the host's wire.
 	sentToken string
@@ -140,7 +141,7 @@ type entry struct {
 	// rawFusesWithNext is fusesWithNext for the raw message.
 	rawFusesWithNext bool
 
-	// own is the size of the active units in tokens, as the host counts them.
+	// `own` is the number of tokens of the units that are still on the wire, as the host counts them.
 	own   int
 	parts frozen.Parts
 	// whole is the size that all units would have without edits and without a head, as the host counts them.
@@ -308,8 +309,8 @@ func (s *Session) read(raw json.Value, m *transcript.Message, t traits) (entry, 
 	return e, fresh
 }
 
-// gapBefore measures the pause before a user message. It is called only once for each message, because the message
-// before may disappear later, and the mark of the pause must not change then (A19 in docs/defects.md).
+// gapBefore measures the pause before a user message. It is called only once for each message. The message before it
+// may disappear later, but the mark of the pause must not change then (A19 in docs/defects.md).
 func (s *array) gapBefore(m *transcript.Message) int {
 	if m.Role != transcript.User || len(s.entries) == 0 {
 		return 0

@@ -190,7 +190,6 @@ type TransformParams struct {
 // Verdict says what a pass may do to the cached prefix.
 type Verdict string
 
-// The verdicts.
 const (
 	Steady Verdict = "steady"
 	Soft   Verdict = "soft"

@@ -23,9 +23,9 @@ func newest(s *sqlite3.Stmt, column int) int {
 }
 
 // healRanges makes the compartments of a session contiguous again. If the end of a compartment is impossible,
-// healRanges computes it from the number of keys. If the computed end is impossible, too, it leaves out this
-// compartment and all later ones, and their messages are summarised again. It also limits the sizes, so that their sum
-// cannot overflow. isSound means that nothing had to be changed.
+// healRanges computes it from the number of the compartment's keys. If this end is impossible, too, healRanges leaves
+// out the compartment and all later ones, so that their messages are summarised again. It also limits the sizes, so
+// that their sum cannot overflow. isSound means that nothing had to be changed.
 func healRanges(rows []chronicle.Compartment) (healed []chronicle.Compartment, isSound bool) {
 	healed, isSound = slices.Clone(rows), true
 	next := 1

@@ -28,8 +28,8 @@ func splitSentences(text string) []string {
 	return found
 }
 
-// A full stop ends a sentence only before a blank, so "v1.2" and "main.go" stay whole. The full-width marks of Chinese
-// and Japanese need no blank.
+// sentenceEnd returns the index after the first sentence of a line. A full stop ends a sentence only before a blank, so
+// "v1.2" and "main.go" stay whole. The full-width marks of Chinese and Japanese need no blank.
 func sentenceEnd(line string) int {
 	for i, r := range line {
 		end := i + utf8.RuneLen(r)

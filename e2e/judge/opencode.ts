@@ -184,7 +184,7 @@ const namespaces: Record<string, string> = {
   "@ai-sdk/openai": "openai",
 }
 
-/** The key under which the package of a target looks for its options. */
+/** Returns the key under which a provider's package looks for its options. */
 export const namespaceOf = (npm: string): string | undefined => namespaces[npm]
 
 /** Changes a finished prompt as OpenCode does before it gives the prompt to the provider's package. */

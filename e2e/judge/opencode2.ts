@@ -49,7 +49,8 @@ export function asPi({ id, info, message, results }: Step): PiStep {
 type Block = Exclude<NonNullable<NonNullable<PiStep["message"]>["content"]>, string>[number]
 
 function block(p: Part): Block[] {
-  // If the provider itself has run a call, the result is in the same answer. No message with a result may follow.
+  // If the provider itself has run a call, its result is in the same answer, and no separate message with the result
+  // may follow. So the judge gets both as texts.
   if (p.providerExecuted) return [{ type: "text", text: JSON.stringify(p.input ?? p.result?.value ?? "") }]
   switch (p.type) {
     case "text":

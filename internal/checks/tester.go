@@ -89,7 +89,8 @@ func (t *Tester) note(s *session.Session) {
 	})
 }
 
-// Test tests checks of memories in the repository of a directory, and stores the changes.
+// Test runs the checks of memories in the repository of a directory. If the result of a check has changed, Test stores
+// the new reason to doubt the memory, or "" if the check passes again.
 func (t *Tester) Test(ctx context.Context, directory string, all []chronicle.Memory) error {
 	root, err := os.OpenRoot(project.Root(directory))
 	if err != nil {

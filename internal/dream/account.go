@@ -27,7 +27,7 @@ type account struct {
 	// the run replaced 5 memories by 2, Merged is 5 and Into is 2.
 	Merged, Into, Updated, Archived, Improved, Split, Rejected int
 	Problems                                                   []string
-	// Proposed is the number of proposed corrections of documents. Patch is the file with them.
+	// Proposed is the number of corrections of documents that the run proposes. Patch is the file that contains them.
 	Proposed int
 	Patch    string
 	Model    string

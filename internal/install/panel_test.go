@@ -148,7 +148,7 @@ func TestPanelOfAProject(t *testing.T) {
 	h.wantOnly(before)
 }
 
-// If the user has chosen an npm package as plugin, the panel comes from there, too.
+// If the user has chosen an npm package as the plugin, the panel must be loaded from the same package.
 func TestPanelOfAChosenPlugin(t *testing.T) {
 	h := newHome(t)
 	h.Plugin = "@magicctx/opencode"

@@ -80,7 +80,8 @@ func replaceIn(v *hujson.Value, isMatched bool, matches func(string) bool, repla
 	}
 }
 
-// Add adds a member in the author's style. `depth` is 0 for the root, 1 for an object in it, and so on.
+// Add adds a member with the indentation and the line breaks that the author of the file uses. `depth` is 0 for the
+// root, 1 for an object in it, and so on.
 func (d *Document) Add(object *hujson.Object, depth int, name string, value hujson.ValueTrimmed) {
 	l := layoutOf(d)
 	c := members{object}
@@ -106,7 +107,8 @@ func (d *Document) AddElement(list *hujson.Array, value hujson.Literal) {
 	list.Elements = append(list.Elements, hujson.ArrayElement{BeforeExtra: lead, Value: value, AfterExtra: tail})
 }
 
-// NewObject returns, for example, {"auto": false, "prune": false}. `depth` is the depth of the object around it.
+// NewObject returns an object in which each name has the same value, for example {"auto": false, "prune": false}.
+// `depth` is the depth of the object around it.
 func (d *Document) NewObject(depth int, value hujson.ValueTrimmed, names ...string) *hujson.Object {
 	l := layoutOf(d)
 	lead, separator, end := l.padding, l.gap, l.padding

@@ -36,7 +36,7 @@ type errand struct {
 	// noun names the errand to the user, for example "wrap-up". command is the command that began it.
 	noun, command string
 	// scope is the range of messages that the errand summarises, and `next` is the first of them without a new summary.
-	// An errand that continues an interrupted one begins in the middle of its scope.
+	// If the errand continues an interrupted one, `next` starts in the middle of the scope.
 	scope  chronicle.Range
 	next   int
 	source session.RawSource

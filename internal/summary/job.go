@@ -47,7 +47,8 @@ func readChunk(u pipeline.Uncovered, snapshot history.Snapshot, budget int) (his
 	return chunk, nil
 }
 
-// The historian calls Raw only if it needs the raw messages. If no model answers, they are never read.
+// The historian calls Raw only when it needs the raw messages, to check an answer or to write an extract. A run that
+// ends before that does not convert them.
 func (h *Historian) job(s *session.Session, chunk history.Chunk, u pipeline.Uncovered) historian.Job {
 	j := h.pattern(s)
 	words := s.Pipe.Codec.Vocabulary()

@@ -13,9 +13,9 @@ const (
 	defaultThreshold = 65
 )
 
-// TriggerBudget returns how many tokens the messages must have so that they are worth a run of the historian. `limit`
-// is the model's prompt limit in tokens, and `threshold` is in percent. The result must not depend on the size of the
-// last prompt, because this size is unknown after a restart.
+// TriggerBudget returns how many tokens of messages must wait for a summary before a run of the historian is worth its
+// cost. `limit` is the model's prompt limit in tokens, and `threshold` is in percent. The result must not depend on the
+// size of the last prompt, because this size is unknown after a restart.
 func TriggerBudget(limit int, threshold float64) int {
 	const least, most = 5000, 50_000
 	if limit <= 0 || math.IsNaN(threshold) {
@@ -49,8 +49,8 @@ func HistorianLimit(limits ...int) int {
 	return smallest
 }
 
-// WorkingSet returns how many tokens of the newest messages stay verbatim. The spending setting decides, but the result
-// is at most the size of the protected tail.
+// WorkingSet returns how many tokens of the newest messages stay verbatim. The number depends on the spending setting,
+// but is never larger than the protected tail.
 func WorkingSet(spending schema.Spending, limit int, threshold float64) int {
 	return min(tailTarget(limit, threshold, 0), allowed(spending).workingSet)
 }

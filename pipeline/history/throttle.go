@@ -92,9 +92,9 @@ func (t Throttle) Next(d Demand) Grant {
 	return grant
 }
 
-// left returns how many more tokens models may read until a run succeeds. isSpent means that they may read no more,
-// because the allowance of tokens or money is used up. One failed run alone never uses it up: the second run reads only
-// half of the chunk, so it may succeed.
+// left returns how many more tokens the models may read before a run succeeds. isSpent means that they may read no
+// more, because the allowance of tokens or money is used up. One failed run alone never uses it up: the second run
+// reads only half of the chunk, so it may succeed.
 func (t Throttle) left(d Demand) (tokens int, isSpent bool) {
 	allowed := allowance(d.Snapshot.Usage, d.Snapshot.Cap, d.Room)
 	tokens = allowed - t.Tokens

@@ -51,8 +51,8 @@ func (v *View) Space() (name string, err error) {
 	return name, err
 }
 
-// PutVectors stores the vectors of waiting texts: unit vectors, or nil for a text that gets no vector. It deletes the
-// vectors of another space.
+// PutVectors stores the vectors of waiting texts. Each one is a unit vector, or nil if the text gets no vector. If the
+// index contains vectors of another space, PutVectors deletes them first.
 func (tx *Tx) PutVectors(space string, texts []Waiting, vectors [][]float32) error {
 	known, dimensions := false, 0
 	err := tx.x.scan(`SELECT name = ?, dimensions FROM space`, func(s *sqlite3.Stmt) { known, dimensions = s.ColumnBool(0), s.ColumnInt(1) }, space)
@@ -116,8 +116,8 @@ var (
 	chunkSQL string
 )
 
-// maxNearest bounds the texts that Nearest reads. Nearest may read more texts than it returns, because it must read a
-// text to check whether the scope includes the text.
+// maxNearest bounds how many texts Nearest reads. It may read more texts than it returns, because it can check only
+// after reading a text whether the text is in the scope.
 const maxNearest = 2_000
 
 // Nearest calls yield with the texts whose vectors are nearest to a unit vector, nearest first, at most limit times.

@@ -138,9 +138,9 @@ const othersSQL = `
 	FROM workspace_members AS me JOIN workspace_members AS other USING (workspace)
 	WHERE me.project = ?1 AND other.project <> ?1`
 
-// Version returns a number that grows with each change of a memory. To save time, it does not always ask the database:
-// after each write, SQLite would have to read its pages again, which takes about 5 % of a pass. So it may notice a
-// write of another process up to a second late.
+// Version returns a number that grows with each change of a memory. It does not ask the database on each pass: after
+// each write, SQLite would have to read its pages again, which takes about 5 % of a pass. So if another process changes
+// a memory, Version may notice this up to a second late.
 func (s *Memories) Version(ctx context.Context) (int64, error) {
 	now := seenVersion{moment: s.now()}
 	if seen := s.seen.Load(); seen != nil && seen.moment == now.moment {

@@ -14,7 +14,10 @@ const remembered = 100
 export class Lines {
   private lines: { session: string; text: string; words: string | undefined; at: number; isRead: boolean }[] = []
 
-  /** A line with the source "rpc" comes from a program that controls Pi. It is treated as typed. */
+  /**
+   * Remembers a line that the user has typed. A line with the source "rpc" comes from a program that controls Pi, and
+   * is treated in the same way.
+   */
   note(session: string, text: string, source?: string): void {
     const words = source === "rpc" || this.lines.length > 0 ? undefined : afterPipedInput(text)
     this.lines = [...this.lines.slice(1 - remembered), { session, text, words, at: Date.now(), isRead: false }]

@@ -153,8 +153,8 @@ func (v *sessionView) addHistory(passes []*replay.Pass) {
 	}
 }
 
-// scale returns the size at the top of the plot. If the window is far larger than the prompts, a line for it would
-// flatten the curves. So a text mentions the window instead.
+// scale returns the size at the top of the plot, and the lines for the threshold and the window. If the window is far
+// larger than the prompts, its line would flatten the curves. So a text mentions the window instead.
 func scale(passes []*replay.Pass) (float64, []limit) {
 	full, last := 1, passes[len(passes)-1]
 	for _, p := range passes {

@@ -209,7 +209,7 @@ export class Sessions extends Turns {
   }
 }
 
-/** Returns the texts that are not synthetic, because OpenCode treats these as the user's words. */
+/** Returns the texts that OpenCode treats as the user's words. These are all texts that are not synthetic. */
 function textsOf(parts: unknown[]): string[] {
   return (parts as { type?: string; text?: string; synthetic?: boolean }[]).flatMap(({ type, text, synthetic }) => (type === "text" && text && !synthetic ? [text] : []))
 }
