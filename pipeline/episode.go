@@ -34,9 +34,10 @@ func (s *Session) goal(a Assessment, r Readings, limit, covered int) rule.Goal {
 	high := int(r.Threshold / 100 * float64(limit))
 	g := rule.Goal{
 		Current: a.Size.Current, Ceiling: high, Target: min(high, int(r.LowMark/100*float64(limit))),
-		// `Measured` tells the rules that Current includes the effect of the last bust. This is so if the provider has
-		// reported a usage since that bust, or if it never reports one and the host counts each prompt itself. In an
-		// emergency, the rules cannot wait for a usage, so `Measured` is always true.
+		// `Measured` tells the rules whether Current already includes the effect of the last bust. It does if the
+		// provider has reported a usage since that bust. It also does if the provider never reports a usage, because
+		// the host then counts each prompt itself. In an emergency, the rules cannot wait for a usage, so `Measured` is
+		// always true.
 		Measured: a.Size.Measured == 0 || s.Meta.Episode.Relief.Of != a.Size.Measurement || a.Percent >= EmergencyPercent,
 	}
 	if r.LowMark <= 0 {
@@ -94,9 +95,9 @@ func forcedAt(a Assessment, r Readings, limit int) int {
 	return limit * ForcePercent / 100
 }
 
-// minEmergency is the number of tokens that a bust in an emergency must free. The model's next step would use up a
-// smaller amount at once, and the emergency would be back. A bust that frees less is made only if it brings the prompt
-// below the emergency level.
+// In an emergency, a bust must free at least minEmergency tokens. The model's next step would use up a smaller amount
+// immediately, and the emergency would be back. But if a bust brings the prompt below the emergency level, it may free
+// less.
 const minEmergency = 2000
 
 // isWorthIt reports whether a bust of a cached prefix is worth its cost. After a flush or a refused prompt, and while

@@ -37,7 +37,7 @@ type Chain struct {
 	Hash     render.Hash
 }
 
-// next returns the chain with one more message. A zero hash stands for a message that the provider does not see, so the
+// next returns the chain after one more message. If the provider does not see the message, its hash is zero, and the
 // chain stays the same.
 func (c Chain) next(h render.Hash) Chain {
 	if h == (render.Hash{}) {
@@ -126,7 +126,8 @@ type entry struct {
 	header header
 	// decoded is nil after the first rendering, to save memory in a long session.
 	decoded *transcript.Message
-	// told is the historian's view of the message, without ordinal and sizes. It is nil until a historian may read it.
+	// told is the message as the historian sees it, without ordinal and sizes. It is nil unless a historian may read
+	// the message.
 	told *history.Message
 	// items are the message's units, in the order of their parts.
 	items  []rule.Item
@@ -144,7 +145,7 @@ type entry struct {
 	// `own` is the number of tokens of the units that are still on the wire, as the host counts them.
 	own   int
 	parts frozen.Parts
-	// whole is the size that all units would have without edits and without a head, as the host counts them.
+	// whole is the size of all units if there were no edits and no head, as the host counts it.
 	whole int
 
 	patch               schema.Patch
@@ -198,8 +199,8 @@ func (s *array) Len() int { return len(s.entries) }
 func (s *memo) LearnTyped(lines map[string]string) { s.Codec = transcript.WithTyped(s.Codec, lines) }
 
 // Update keeps the first `unchanged` messages of the array, replaces the others with raws, and returns the units that
-// are new to the session. It gives tags in the order of the transcript. So if a crash loses the newest tags, the
-// restarted host gives the same units the same tags again. sent is the token (Wire.Token) of the newest request, or ""
+// are new to the session. New units get their tags in the order of the transcript. So if a crash loses the newest tags,
+// the restarted host gives the units the same tags again. `sent` is the token (Wire.Token) of the newest request, or ""
 // if the harness did not send the host's wire.
 func (s *Session) Update(unchanged int, raws []json.Value, sent string) []frozen.Unit {
 	s.sentToken, s.freshFrom, s.updatedFrom, s.expansions = sent, s.State.TagCounter+1, unchanged, nil

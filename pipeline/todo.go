@@ -12,10 +12,11 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// nextTodo decides where the wire shows the newest todo list again. The list is needed if one of its items is open and
-// the call that wrote the list was dropped. nextTodo puts the list at the end of the newest answer that may have it. A
-// list that is already on the wire keeps its place as long as its answer may have it. `newest` is the index of the
-// newest visible answer, `covered` is the number of covered messages, and `after` is the state with the edits.
+// nextTodo decides at which answer the wire shows the newest todo list again. This is necessary if an item of the list
+// is open and the call that wrote the list was dropped. nextTodo chooses the newest answer that may have the list. But
+// if the wire already shows the list at an answer, the list stays there as long as this answer may have it. `newest` is
+// the index of the newest visible answer, `covered` is the number of covered messages, and `after` is the state with
+// the edits.
 func (s *Session) nextTodo(p render.Profile, binds bool, newest, covered int, after *frozen.Overlay) frozen.Todo {
 	if !p.TakesSyntheticCalls {
 		return frozen.Todo{}

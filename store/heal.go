@@ -78,8 +78,8 @@ func healCounters(c *sqlite3.Conn, snap *Snapshot) error {
 		snap.Session.Key.Harness, snap.Session.Key.Session, 2*database.MaxCount)
 }
 
-// hasNonsenseSums reports whether a sum of the session is impossibly large. The trigger that increases such a sum would
-// fail, so the host could store no pass of the session.
+// hasNonsenseSums reports whether a sum of the session is impossibly large. The trigger that increases this sum would
+// fail, and with it every pass of the session.
 func hasNonsenseSums(c *sqlite3.Conn, key Key) (found bool, err error) {
 	err = file.Scan(c, `
 		SELECT count(*)

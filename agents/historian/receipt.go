@@ -139,8 +139,8 @@ func newHaystack(title string, tiers [4]string, anchors []Anchor) haystack {
 	return h
 }
 
-// holds reports whether the compartment contains the anchor. Some kinds of anchors, for example rules, may also be
-// expressed in other words.
+// holds reports whether the compartment contains the anchor. For some kinds of anchors, for example rules, the
+// compartment may use other words.
 func (h *haystack) holds(a Anchor) bool {
 	switch a.Kind {
 	case PathAnchor, WrittenAnchor:
@@ -209,7 +209,8 @@ func isWord(r rune) bool {
 
 // says reports whether a sentence of the compartment contains most words of the anchor. If the anchor is a rule, the
 // sentence must be a rule, too: "pushes to main" does not express "never push to main". If the anchor is a decision,
-// the sentence needs no word such as "keep": "the API listens on port 4001" expresses "we keep port 4001 for the API".
+// the sentence need not contain a word such as "keep": "the API listens on port 4001" expresses "we keep port 4001 for
+// the API".
 func (h *haystack) says(a Anchor) bool {
 	text := a.Text
 	switch a.Kind {

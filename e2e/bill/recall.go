@@ -99,7 +99,7 @@ func (r recall) known() float64 { return float64(r.inPrompt()+r.Arrived) / float
 
 // expanded returns all messages of a session as `magicctx-host history expand` shows them. The command reads messages
 // with the same code as ctx_expand. expanded calls it once for the range of each compartment, and once for the messages
-// after them.
+// after the last compartment.
 func expanded(ctx context.Context, user *stage.User, session string) (string, error) {
 	shown, err := user.Host(ctx, "history", "show", session, "--json")
 	if err != nil {

@@ -110,8 +110,8 @@ function assistantParts(m: Message, to: Target, behind: Any[]): Any[] {
       case "step-start":
         return [{ type: "step-start" }]
       case "text":
-        // Between signed blocks, OpenCode sends a blank for an empty text, so that each block has the same index as
-        // before.
+        // OpenCode replaces an empty text between signed blocks with a blank, so that the index of each block stays the
+        // same.
         return [{ type: "text", text: p.text === "" && isSigned ? " " : p.text, ...(isForeign ? {} : { providerMetadata: p.metadata }) }]
       case "reasoning":
         if (!isForeign) return [{ type: "reasoning", text: p.text, providerMetadata: p.metadata }]

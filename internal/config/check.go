@@ -11,8 +11,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A checker checks the values after the user's and the project's files are merged. Checking the project's file alone
-// would be wrong: a bad value there would be replaced by the default, and the default would then hide the user's good
+// A checker checks the values after the user's file and the project's file were merged. It would be wrong to check the
+// project's file alone: the default would replace a bad value in this file, and would then override the user's good
 // value.
 type checker struct {
 	levels   []*level // the project comes first, because it overrides the user
@@ -157,8 +157,8 @@ func (c *checker) tooMany(at path, ignored int) {
 	})
 }
 
-// scalarOrNothing reads a single value in place of a map, if the map has such a short form. For example, 65 means
-// {"default": 65}.
+// Some maps have a short form: for example, 65 means {"default": 65}. scalarOrNothing reads such a single value. If the
+// map has no short form, it returns false.
 func (r rules) scalarOrNothing(raw any, elem reflect.Type) (reflect.Value, bool) {
 	if r.bare == "" {
 		return reflect.Value{}, false

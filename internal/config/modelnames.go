@@ -33,7 +33,7 @@ func (l *loader) warnModelNames(lv *level) {
 	}
 }
 
-// A name may be a model id or "provider/model", but not a pattern such as "gpt-*".
+// canBeModel reports whether a name can be a model: an id or "provider/model", but not a pattern such as "gpt-*".
 func canBeModel(name string) bool {
 	return name != "" && !strings.ContainsAny(name, " \t\n*?,") && !strings.HasPrefix(name, "/") && !strings.HasSuffix(name, "/")
 }

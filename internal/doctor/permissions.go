@@ -44,8 +44,8 @@ func (x *examination) permissions(context.Context) {
 	}
 }
 
-// runtimeDir returns the first directory that can hold the host's socket (`fit`), or "". It also returns all
-// directories before that one (`unfit`).
+// runtimeDir returns the first directory that can hold the host's socket (`fit`), or "" if there is none. It also
+// returns the directories before it, which cannot hold the socket (`unfit`).
 func (x *examination) runtimeDir() (fit string, unfit []string) {
 	for _, dir := range x.RuntimeDirs {
 		if daemon.CheckRuntimeDir(dir) == nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/memories"
 )
 
-// An account is the progress of a run. The store keeps it until the run ends. If the host ends before the run, the
-// next host continues with the same task.
+// An account is the progress of a run of the dreamer. The store keeps it until the run ends. If the host ends during
+// the run, the next host continues with the same task.
 type account struct {
 	StartedAt int64 // Unix ms
 	IsManual  bool

@@ -54,8 +54,8 @@ func removeIn(object *hujson.Object, path []string) (found bool) {
 	return found
 }
 
-// ReplaceTexts replaces each text value of the document with the result of `replace`. isMatched is true if the text is
-// the value of a key for which `matches` returns true, or is inside such a value.
+// ReplaceTexts replaces each text value of the document with the result of `replace`. isMatched tells `replace` whether
+// the text is the value of a key for which `matches` returns true, or is inside such a value.
 func (d *Document) ReplaceTexts(matches func(key string) bool, replace func(text string, isMatched bool) string) {
 	replaceIn(&d.Tree, false, matches, replace)
 }

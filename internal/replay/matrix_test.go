@@ -130,8 +130,8 @@ func pressureFindings(passes []*Pass) []string {
 	return found
 }
 
-// own counts the host's own busts. above counts how many of these busts leave the prompt above the high mark. After
-// such a bust, the next one may follow after a few steps.
+// own counts the host's own busts for pressure. above counts those of them that leave the prompt above the high mark.
+// Another bust may follow such a bust after only a few steps.
 func bustsForPressure(passes []*Pass) (own, above int) {
 	for _, p := range passes {
 		if !isForPressure(p) {

@@ -128,8 +128,9 @@ func number(s string) float64 {
 	return n
 }
 
-// scores are sums over n queries. ndcg is nDCG@10 of all grades. recall is the share of the messages with grade 2 or 3
-// that are among the first ten hits. mrr is one divided by the rank of the first such message.
+// scores are the sums of three measures over n queries. ndcg is nDCG@10 over all grades. recall is the share of the
+// messages with grade 2 or 3 that are among the first ten hits. mrr is 1 divided by the rank of the first of these
+// messages.
 type scores struct {
 	n                 int
 	ndcg, recall, mrr float64

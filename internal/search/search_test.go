@@ -155,8 +155,8 @@ func TestOtherProjectsAreNotShown(t *testing.T) {
 	}
 }
 
-// Bug K1: in a session without a summary, a search found messages of the model's own prompt, which the model sees
-// anyway.
+// Bug K1: in a session without a summary, a search found messages that are still in the model's prompt. Such a hit
+// tells the model nothing new.
 func TestBugK1MessagesInFrontOfTheModelAreNotFound(t *testing.T) {
 	x := newIndex(t)
 	add(t, x, ours, "zebra one", "zebra two", "zebra three")

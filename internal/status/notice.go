@@ -117,8 +117,8 @@ const unfitShare = 90
 // window.
 var toldOf = session.NewLastingSlot[string]()
 
-// tellOfPrompt tells the user, once for each prompt, if the prompt alone does not fit into the window. magicctx
-// cannot help then, because it never shortens an unanswered prompt.
+// If a prompt alone does not fit into the window, tellOfPrompt tells the user, once for each prompt. magicctx cannot
+// help then, because it never shortens an unanswered prompt.
 func (sb *Statuses) tellOfPrompt(ps *pass.Pass) {
 	prompt, tokens := ps.Session.Pipe.UnansweredPrompt()
 	limit := ps.Readings.Counting.Model.OwnTokens(ps.Readings.LimitTokens)

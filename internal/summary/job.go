@@ -30,9 +30,9 @@ import (
 // The historian reads this number of the newest compartments, so that it can continue their story.
 const references = 6
 
-// The historian reads this number of the newest references in their first tier, and the older ones in their second
-// tier. It does not read their other tiers, because they would repeat the same content, and most of a run's cost is the
-// text that it reads.
+// Of these compartments, the historian reads the newest `detailed` ones in their first tier, and the older ones in
+// their second tier. It does not read the other tiers, because they would repeat the same content, and most of a run's
+// cost is the text that it reads.
 const detailed = 2
 
 func readChunk(u pipeline.Uncovered, snapshot history.Snapshot, budget int) (history.Chunk, error) {

@@ -22,8 +22,8 @@ import (
 // the same session.
 const CommandWrapUp = "ctx-wrapup"
 
-// keptTurns is the number of the newest turns that a wrap-up leaves out if the user gives no number. The user most
-// likely refers to these turns next.
+// If the user gives no number, a wrap-up leaves out this number of the newest turns, because the user's next prompt
+// most likely refers to them.
 const keptTurns = 3
 
 func (h *Historian) WrapUp(ctx context.Context, c client.Client, key store.Key, p schema.CommandExecuteParams) (schema.CommandExecuteResult, error) {

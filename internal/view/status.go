@@ -17,7 +17,8 @@ type Page struct {
 	// Width is the maximum number of columns in a line. If it is below 20, lines may have 20 columns.
 	Width int
 	Color bool
-	// ASCII prints ASCII characters only. Plain leaves out the bar, for a screen reader.
+	// If ASCII is true, the output contains only ASCII characters. If Plain is true, it has no bar, so that a screen
+	// reader can read it.
 	ASCII, Plain bool
 	Now          time.Time
 	// If NamesHarness is true, a page about a single session names the session's harness. A page about several sessions

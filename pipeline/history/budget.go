@@ -34,8 +34,8 @@ func ChunkBudget(historianLimit int) int {
 	return min(max(least, round(float64(historianLimit)*0.25)), most)
 }
 
-// HistorianLimit returns the smallest of the known limits, because a fallback model reads the same chunk as the first
-// model. A limit of 0 is unknown.
+// HistorianLimit returns the smallest of the limits, because a fallback model reads the same chunk as the first model.
+// It ignores a limit of 0, which means that the limit is unknown.
 func HistorianLimit(limits ...int) int {
 	smallest := 0
 	for _, l := range limits {
@@ -75,8 +75,8 @@ func allowed(spending schema.Spending) spendingLimits {
 	return spendingLimits{math.MaxInt, math.MaxInt, math.MaxInt}
 }
 
-// RunCost estimates the cost of a run of the historian whose chunk has this many tokens. The result is the number of
-// tokens that the session could read from its cache for the same money, or 0 if the price is unknown.
+// RunCost estimates the cost of a run of the historian whose chunk has this many tokens. The unit is the price of one
+// token that the session reads from its cache. If the price is unknown, the result is 0.
 func RunCost(tokens int, p schema.Price) int {
 	if p.Read <= 0 || p.Fresh <= 0 {
 		return 0

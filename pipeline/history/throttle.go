@@ -119,8 +119,8 @@ func (t Throttle) Waits() Throttle {
 	return t
 }
 
-// Begun records that a run by a model begins on a pass. It counts the granted tokens as read at once, because otherwise
-// a run that crashes would cost nothing.
+// Begun records that a model begins a run on a pass. It counts the granted tokens as read immediately. If it waited for
+// the end of the run, a run that crashes would cost nothing.
 func (t Throttle) Begun(pass int, g Grant) Throttle {
 	t = t.at(pass)
 	t.Runs, t.Tokens, t.Pass, t.Waited = t.Runs+1, t.Tokens+g.Tokens, pass, 0

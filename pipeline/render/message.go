@@ -243,7 +243,7 @@ func (r *messageRenderer) lastArc() int {
 	return -1
 }
 
-// isBlank reports whether only blank texts and reasoning are left. Providers refuse such an answer.
+// isBlank reports whether the rest of the message is only blank texts and reasoning. Providers refuse such an answer.
 func (r *messageRenderer) isBlank() bool {
 	for i := range r.m.Parts {
 		p := &r.m.Parts[i]

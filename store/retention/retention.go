@@ -81,8 +81,8 @@ const expiredSQL = `
 		)
 	ORDER BY max(s.updated_at, s.last_pass_at)`
 
-// Expired returns the sessions that were last used before the time `before` (Unix ms) and that no recently used session
-// needs.
+// Expired returns the sessions that were last used before the time `before` (Unix ms). It leaves out sessions that a
+// recently used session still needs.
 func Expired(ctx context.Context, s *store.Store, before int64) (keys []store.Key, err error) {
 	err = s.View(ctx, func(c *sqlite3.Conn) error {
 		return file.Scan(c, expiredSQL, func(row *sqlite3.Stmt) {

@@ -13,8 +13,9 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// A run holds the lease of its work, so that two runs never do the same work. If a run hangs, it loses its lease after
-// LeaseTerm. Another run may then begin, and the store refuses a publication of the first run.
+// A run holds the lease of its work, so that two runs never do the same work. A run that hangs does not renew its
+// lease, and loses it after LeaseTerm. Another run may then begin. If the first run continues later, the store refuses
+// its publication.
 const (
 	LeaseTerm   = 5 * time.Minute
 	LeaseRenews = time.Minute // how often a run renews its lease

@@ -54,8 +54,8 @@ export function keyOf(message: Message): string {
 }
 
 /**
- * Copies a message and its blocks, because patches write into both. Pi may have passed us the session's own objects, if
- * an earlier extension has returned them. Without the copy, Pi would then store the patched texts.
+ * Copies a message and its blocks, because patches write into both. If an earlier extension has returned the session's
+ * own objects, Pi passes them on to us. Without the copy, Pi would then store the patched texts.
  */
 function own(message: Message): Message {
   if (typeof message !== "object" || message === null) return message

@@ -8,8 +8,9 @@ import type { Step } from "./steps.ts"
 const remembered = 100
 
 /**
- * Remembers the lines that the user typed. Pi stores only the messages that it makes from them, for example the text of
- * a prompt template, or piped input followed by the words of the command line.
+ * Remembers the lines that the user typed. Pi itself stores only the messages that it makes from them. Such a message
+ * may contain the text of a prompt template instead of the command, or piped input before the words of the command
+ * line.
  */
 export class Lines {
   private lines: { session: string; text: string; words: string | undefined; at: number; isRead: boolean }[] = []

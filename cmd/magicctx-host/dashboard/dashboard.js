@@ -298,7 +298,7 @@ function runLine(r) {
 
 /**
  * Creates a button that asks for confirmation, and then calls `act`. The result of `act`, for example an element,
- * replaces the button. If there is no result, the button comes back.
+ * replaces the button. If `act` returns nothing, the button comes back.
  */
 function afterQuestion(text, label, question, act) {
   const place = element("span", {})

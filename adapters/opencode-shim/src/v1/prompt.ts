@@ -82,7 +82,10 @@ export async function system(instance: Instance, input: SystemInput, output: { s
   if (refusal) throw refusal
 }
 
-/** How the system prompts of OpenCode's own agents (title, summary, compaction) begin. The host has the same list. */
+/**
+ * The beginnings of the system prompts of OpenCode's own agents (title, summary, compaction). The host has the same
+ * list.
+ */
 const asideOpenings = ["You are a title generator.", "Summarize what was done in this conversation.", "You are a context summarization agent."]
 
 /**
