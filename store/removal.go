@@ -33,8 +33,9 @@ type RereadRow struct {
 	Tokens  int
 }
 
-// The query adds the tokens of a reread to the removal that first took the content off the wire. It finds this removal
-// by the unit's tag and ordinal. If the pass of the removal is too old (Since), the query does nothing.
+// The query adds the tokens of a reread to one removal: the first one that took the content off the wire. It finds this
+// removal by the unit's tag and ordinal. If the removal happened before the pass with the number `since`, the query
+// does nothing.
 //
 //go:embed query/reread.sql
 var rereadSQL string

@@ -31,7 +31,7 @@ export interface Step {
   results?: Message[]
 }
 
-/** A request needs some content for an image. Which content does not matter. */
+/** Stands for the content of every image. A request must contain some content, but the judge does not look at it. */
 const pixel = "iVBORw0KGgo="
 
 export function asPi({ id, info, message, results }: Step): PiStep {

@@ -103,7 +103,7 @@ func (f *finder) frequency(term string) (int, error) {
 	return n, err
 }
 
-// rarest returns the terms that occur in the index, the rarest first.
+// rarest returns those of the given terms that occur in the index, the rarest first.
 func (f *finder) rarest(all []string) ([]string, error) {
 	var have []string
 	for _, t := range all {

@@ -37,11 +37,12 @@ const (
 	// share of the term's score in that message, divided by the distance.
 	nearby = 0.3
 	far    = 3
-	// A chunk that was found only because it is near another chunk is a hit if it reaches this share of the best score.
+	// A chunk may be found only because it is near another chunk. It becomes a hit only if it reaches this share of the
+	// best score.
 	besideAtLeast = 0.2
 	expanded      = 12
-	// A synonym has the share `synonym` of its term's weight. A word with little meaning, for example "make", has only
-	// the share `light` of its usual weight.
+	// If a text contains only a synonym of a term, the term counts with the share `synonym` of its weight. A word with
+	// little meaning, for example "make", counts with only the share `light`.
 	synonym = 0.7
 	light   = 0.4
 	// If the query asks for a rule or a decision, each rule and each decision gains this share of its score.
@@ -67,8 +68,8 @@ const (
 	commitsAfter = 60 * 60 * 1000 // ms
 )
 
-// kinds has the factor by which a score is multiplied, for each kind of chunk. Rules of the user matter most, and most
-// searches look for texts.
+// kinds maps each kind of chunk to the factor by which its score is multiplied. Rules of the user matter most. Texts
+// count more than commands, because most searches look for texts.
 var kinds = map[index.Kind]float64{
 	index.Rule: 1.2, index.Decision: 1, index.Text: 1, index.Commit: 0.95, index.Error: 0.8, index.Command: 0.6, index.Write: 0.6, index.Read: 0.6,
 }

@@ -91,7 +91,7 @@ func (h *Historian) historianLimit(ctx context.Context, w *passFacts) (int, erro
 	return history.HistorianLimit(limits...), nil
 }
 
-// The output of a command may have colours, which chunkOf removes.
+// chunkOf converts a chunk for the historian. It removes colour codes, which the output of a command may contain.
 func chunkOf(c history.Chunk) historian.Chunk {
 	return historian.Chunk{Range: c.Range, Text: format.WithoutSequences(c.Text()), Lines: c.Lines, ToolOnly: c.ToolOnly}
 }

@@ -144,7 +144,8 @@ func (t Throttle) Published(w Way) Throttle {
 	return t
 }
 
-// allowance returns how many tokens the historian's models may read while their runs fail.
+// allowance returns how many tokens the historian's models may read in failed runs before the throttle stops asking
+// them.
 func allowance(usage float64, runCap, room int) int {
 	part := func(share float64, most int) int { return min(round(float64(room)*share), most) }
 	switch {

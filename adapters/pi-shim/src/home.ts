@@ -36,7 +36,8 @@ function home(): Home {
   const log = openLog("pi-shim")
   const options = { harness: "pi", keepsAlive: true } as const
   const lease = acquireHost(() => new Host(() => startHost(locateHost(import.meta.url, process.env, "pi"), log, options), log))
-  // After an update of the extension and a reload, the new code cannot use the objects of the old code.
+  // After an update of the extension and a reload, the new code cannot use the objects of the old code. So it disposes
+  // the old instances and creates new objects.
   for (const instance of old?.instances.values() ?? []) instance.dispose()
   return (everywhere[place] = { version: shimVersion, lease, log, instances: new Map() })
 }

@@ -59,7 +59,8 @@ export class Sessions extends Turns {
 
   observe({ type, properties }: Event): void {
     const { info, sessionID, status } = properties
-    // The event can arrive before runAgent receives the id of the new session.
+    // This event can arrive before runAgent receives the id of the new session, so the shim recognises the session by
+    // its title.
     if (type === "session.created" && info?.id && owner(info) === process.pid) children.set(info.id, undefined)
     if ((type === "session.created" || type === "session.updated") && info?.id) this.parents.set(info.id, info.parentID ?? "")
     if (type === "session.deleted") this.forget(info?.id ?? sessionID ?? "")
