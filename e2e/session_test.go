@@ -176,8 +176,8 @@ func checkDrops(t *testing.T, s *story, requests []*mockllm.Request, passes []st
 	}
 }
 
-// checkShownUntil fails unless every request from the unit's first appearance on shows the unit, until the request with
-// the index `effect`. That request and all later ones must not show it.
+// checkShownUntil fails unless the unit is shown in every request from its first appearance to the one before the
+// request with the index `effect`. That request and all later ones must not show it.
 func checkShownUntil(t *testing.T, requests []*mockllm.Request, tag, effect int) {
 	t.Helper()
 	first := slices.IndexFunc(requests, func(r *mockllm.Request) bool { return tagsShown(r)[tag] })

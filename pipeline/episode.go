@@ -21,8 +21,8 @@ type Relief struct {
 }
 
 // Stuck describes the session at the moment when its episode got stuck. It is zero if the episode is not stuck. While
-// it is stuck, passes change nothing. They ask the rules again only after one of these values has grown, a drop was
-// queued, or a new compartment has come.
+// the episode is stuck, passes change nothing. The rules are asked again only after one of these values has grown, a
+// drop was queued, or a new compartment has come.
 type Stuck struct {
 	// Tag was the highest tag of the session, and Grace was the highest tag that the two-pass reclaim could drop. Band
 	// was 1 below 85 % of the window, 2 below 95 %, and 3 above.

@@ -94,7 +94,7 @@ func recallOf(turn int, s sighting, reader string) recall {
 
 func (r recall) inPrompt() int { return r.Verbatim + r.Summary }
 
-// known returns the share of the needles that are in the prompt or arrive in it.
+// known returns the share of the needles that the model can see: they are in the prompt, or arrive in it.
 func (r recall) known() float64 { return float64(r.inPrompt()+r.Arrived) / float64(max(1, r.Told)) }
 
 // expanded returns all messages of a session as `magicctx-host history expand` shows them. The command reads messages

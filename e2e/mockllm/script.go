@@ -123,7 +123,8 @@ func (s Step) size() (n int) {
 type Rule struct {
 	Name  string
 	Match func(*Request) bool
-	// Calls of Answer never overlap, so Answer may change variables. Answer must not call the server.
+	// The server never calls Answer twice at the same time, so Answer may change variables. Answer must not call the
+	// server.
 	Answer func(*Request) Step
 }
 

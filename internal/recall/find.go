@@ -308,7 +308,7 @@ func isLater(a, b *index.Hit) bool {
 	return a.At > b.At
 }
 
-// overlap returns which share of the terms of a also occurs in b, from 0 to 1.
+// overlap returns the share of the terms in a that also occur in b, from 0 to 1.
 func overlap(a, b string) float64 {
 	of := content(a)
 	if len(of) == 0 {
@@ -317,8 +317,7 @@ func overlap(a, b string) float64 {
 	return share(of, content(b))
 }
 
-// share returns which share of the terms in the list `of` is also in the list `in`, from 0 to 1. If `of` is empty, it
-// returns 1.
+// share returns the share of the terms in `of` that also occur in `in`, from 0 to 1. If `of` is empty, it returns 1.
 func share(of, in []string) float64 {
 	if len(of) == 0 {
 		return 1

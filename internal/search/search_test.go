@@ -89,7 +89,7 @@ func TestRareWordsDecide(t *testing.T) {
 	want(t, search1(t, x, Query{Text: "why did we do what we did to the codec, is it the zebra", Limit: 1}), "the codec of the zebra was rewritten")
 }
 
-// A search for a rare word must not find texts with only a frequent word.
+// A search with a rare and a frequent word must not find texts that contain only the frequent word.
 func TestWeakHitsAreNotShown(t *testing.T) {
 	x := newIndex(t)
 	var texts []string

@@ -70,7 +70,7 @@ var (
 	errYielded   = fmt.Errorf("the window was filling up, so that newer messages had to be summarised first: %w", context.Canceled)
 )
 
-// A refusedCommand explains to the user why a command does nothing.
+// A refusedCommand is a text that explains to the user why a command does nothing.
 type refusedCommand string
 
 func (r refusedCommand) Error() string { return string(r) }

@@ -270,8 +270,8 @@ const shellText = "[dropped]"
 // shell renders a message that has no content worth sending. Usually, shellText replaces the content, so that the
 // provider does not join the messages before and after it. The message disappears in two cases: it has calls and the
 // profile removes steps only as a whole (Profile.StepsLeaveWhole), or the harness does not send empty messages to this
-// provider. In the second case, a message with signed thinking, or with Frame.KeepsText, still keeps a text. Otherwise,
-// an older step with calls but without thinking could become the last answer, for example after a revert.
+// provider. In the second case, a message with signed thinking, or with Frame.KeepsText, still keeps a text. Without
+// this text, an older step with calls but without thinking could become the last answer, for example after a revert.
 func (r *messageRenderer) shell() {
 	if r.Profile.StepsLeaveWhole && r.lastArc() >= 0 {
 		r.leave()
@@ -296,8 +296,8 @@ func (r *messageRenderer) replace(path string, v json.Value) {
 }
 
 // put changes the text at path from raw to lead + body + note. If body is the same as raw, the patch contains only lead
-// and note, because the harness already has the text. Otherwise, the answer to a resync would repeat all texts of the
-// session.
+// and note, because the harness already has the text. If patches repeated such texts, the answer to a resync would
+// contain all texts of the session.
 func (r *messageRenderer) put(path, raw, lead, body, note string) {
 	if body != raw {
 		r.replace(path, json.Quote(lead+body+note))

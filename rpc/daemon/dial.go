@@ -17,7 +17,7 @@ import (
 // ErrForeign means that the process at the endpoint is not a host of this user.
 var ErrForeign = errors.New("not a host of this user")
 
-// dialAt connects to the endpoint, unless another user could have prepared the endpoint's directory.
+// dialAt connects to the endpoint. It refuses if the endpoint's directory may have been prepared by another user.
 func dialAt(ctx context.Context, e Endpoint) (net.Conn, error) {
 	if err := checkOwner(e.dir); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoHost, err)

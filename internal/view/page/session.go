@@ -15,7 +15,7 @@ import (
 // More lines for busts would hide the plot.
 const maxBustLines = 40
 
-// markerSlots is the number of bust markers for which the plot is wide enough.
+// The plot has room for this many bust markers side by side. Busts that fall into the same place share a marker.
 const markerSlots = 120
 
 type sessionView struct {

@@ -105,7 +105,7 @@ export class Instance extends PluginInstance {
     if (this.acceptsCalls) this.flushWarnings()
   }
 
-  /** Called by every hook. When OpenCode calls a hook, it also accepts calls. */
+  /** Called by every hook, because OpenCode accepts calls once it calls hooks. */
   private flushWarnings(): void {
     if (!this.acceptsCalls) removeOrphans(this.client).catch((err) => this.log.warn("orphaned sessions not removed", { cause: asError(err).message }))
     this.acceptsCalls = true
