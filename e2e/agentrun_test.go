@@ -314,7 +314,7 @@ func (w *world) wantOnly(oc agent.Agent, want ...string) {
 }
 
 // If OpenCode is killed, the child session of its hidden agent stays behind. removesOrphans checks that the plugin
-// removes it when it is loaded again.
+// removes such a session the next time OpenCode loads the plugin.
 func (w *world) removesOrphans(o *agent.OpenCode, session string) {
 	w.t.Helper()
 	create := func(s opencodetest.NewSession) string {

@@ -30,7 +30,7 @@ func testReaderIsToldWhatItCouldDrop(t *testing.T, h schema.Harness) {
 		files[fmt.Sprintf("big%d.txt", i)] = strings.Repeat(fmt.Sprintf("line of file %d in which nothing is of use\n", i), 1_000)
 	}
 	w := newWorldOf(t, h, suite.Root(t), files)
-	// One output has a third of the tokens of the execute threshold.
+	// The execute threshold is 50 % of 64,000 tokens, and each of the files fills about a third of it.
 	w.configure(`{"execute_threshold_percentage": 50, "protected_tags": 1}`)
 	options := w.withPlugin()
 	options.Limits = opencodetest.Limits{Context: 64_000, Output: 8_192}

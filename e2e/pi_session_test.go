@@ -572,7 +572,8 @@ func TestPiScreen(t *testing.T) {
 	if _, err := p.Await(ctx, fmt.Sprintf("%.1f%%/200k", float64(usage.Prompt()+usage.Output)/2000)); err != nil {
 		t.Error(err)
 	}
-	// A line that is wider than the screen would continue in the next line.
+	// If a line of the widget is wider than the screen, Pi continues it in the next line. Then the line with the usage
+	// does not end with the closing parenthesis.
 	for _, line := range p.Lines() {
 		if strings.Contains(line, "of 200k tokens (") && !strings.HasSuffix(line, ")") {
 			t.Errorf("a line of the widget is broken: %s", line)

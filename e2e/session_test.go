@@ -176,8 +176,8 @@ func checkDrops(t *testing.T, s *story, requests []*mockllm.Request, passes []st
 	}
 }
 
-// checkShownUntil fails unless the unit is in each request from its first appearance up to, but not including, the
-// request with the index `effect`, and in no request after that.
+// checkShownUntil fails unless the unit is shown in every request from its first appearance to the one before the
+// request with the index `effect`. That request and all later ones must not show it.
 func checkShownUntil(t *testing.T, requests []*mockllm.Request, tag, effect int) {
 	t.Helper()
 	first := slices.IndexFunc(requests, func(r *mockllm.Request) bool { return tagsShown(r)[tag] })

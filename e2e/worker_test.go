@@ -216,7 +216,8 @@ func (k *worker) serve(w *world, rule string, match func(*mockllm.Request) bool)
 	w.mock.AddRule(mockllm.Rule{Name: rule, Match: match, Answer: k.answer})
 }
 
-// magicctx treats the image as an image only if it is large enough.
+// picture returns a screenshot whose pixels hardly compress, so that the file is large enough: magicctx does not remove
+// a very small image after the model's answer (text.IsProcessableImage).
 func picture(t *testing.T) opencodetest.File {
 	t.Helper()
 	img := image.NewRGBA(image.Rect(0, 0, 24, 24))

@@ -20,9 +20,9 @@ type Relief struct {
 	Tokens int
 }
 
-// Stuck describes the session at the moment when its episode got stuck. It is zero if the episode is not stuck. A stuck
-// pass changes nothing. The next pass asks the rules again only if one of these values has grown, if a drop is queued,
-// or if a new compartment waits.
+// Stuck describes the session at the moment when its episode got stuck. It is zero if the episode is not stuck. While
+// the episode is stuck, passes change nothing. The rules are asked again only after one of these values has grown, a
+// drop was queued, or a new compartment has come.
 type Stuck struct {
 	// Tag was the highest tag of the session, and Grace was the highest tag that the two-pass reclaim could drop. Band
 	// was 1 below 85 % of the window, 2 below 95 %, and 3 above.
@@ -34,9 +34,10 @@ func (s *Session) goal(a Assessment, r Readings, limit, covered int) rule.Goal {
 	high := int(r.Threshold / 100 * float64(limit))
 	g := rule.Goal{
 		Current: a.Size.Current, Ceiling: high, Target: min(high, int(r.LowMark/100*float64(limit))),
-		// `Measured` tells the rules that Current includes the effect of the last bust. This is so if the provider has
-		// reported a usage since that bust, or if it never reports one and the host counts each prompt itself. In an
-		// emergency, the rules cannot wait for a usage, so `Measured` is always true.
+		// `Measured` tells the rules whether Current already includes the effect of the last bust. It does if the
+		// provider has reported a usage since that bust. It also does if the provider never reports a usage, because
+		// the host then counts each prompt itself. In an emergency, the rules cannot wait for a usage, so `Measured` is
+		// always true.
 		Measured: a.Size.Measured == 0 || s.Meta.Episode.Relief.Of != a.Size.Measurement || a.Percent >= EmergencyPercent,
 	}
 	if r.LowMark <= 0 {
@@ -93,9 +94,9 @@ func forcedAt(a Assessment, r Readings, limit int) int {
 	return limit * ForcePercent / 100
 }
 
-// minEmergency is the number of tokens that a bust in an emergency must free. The model's next step would use up a
-// smaller amount at once, and the emergency would be back. A bust that frees less is made only if it brings the prompt
-// below the emergency level.
+// In an emergency, a bust must free at least minEmergency tokens. The model's next step would use up a smaller amount
+// immediately, and the emergency would be back. But if a bust brings the prompt below the emergency level, it may free
+// less.
 const minEmergency = 2000
 
 // isWorthIt reports whether a bust of a cached prefix is worth its cost. After a flush or a refused prompt, and while
@@ -112,9 +113,10 @@ func isWorthIt(a Assessment, r Readings, freed, limit int) bool {
 	return a.Price.PaysOff()
 }
 
-// isRelief reports whether the bust delays the next episode for long. The prompt must shrink to half way between the
-// high mark and the low mark, or to a tenth of the window below the high mark. The tenth is enough because most of the
-// remaining content is too new to be removed. docs/decisions.md has the measurements.
+// isRelief reports whether the bust delays the next episode for long. It does if it brings the prompt half of the way
+// from the high mark down to the low mark. It also does if it brings the prompt below the high mark by a tenth of the
+// window, because most of the content that then remains is too new to be removed. docs/decisions.md has the
+// measurements.
 func isRelief(a Assessment, r Readings, freed, limit int) bool {
 	high := int(r.Threshold / 100 * float64(limit))
 	return a.Goal > 0 && a.Size.Current-freed <= max((high+a.Goal)/2, high-limit/10)

@@ -7,9 +7,9 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// A fixed bug: in OpenCode 2, a message without units, for example a changed instruction, can stand between a prompt
-// and its answer. CopyOf did not look behind this message, so it did not recognise the answer in the fork as a copy.
-// The fork then lost the answer's thinking, and the host ignored the fork's usages.
+// A fixed bug: in OpenCode 2, a message without units, for example a changed instruction, may come between a prompt and
+// its answer. CopyOf did not look behind this message, so it did not recognise the answer in the fork as a copy. The
+// fork then lost the answer's thinking, and the host ignored the fork's usages.
 func TestCopyFindsTheAnswerBehindAMessageWithoutUnits(t *testing.T) {
 	prompt := outlined{key: "u", role: transcript.User, units: []outlinedUnit{{"u\x00", 1}}}
 	answer := outlined{key: "a", role: transcript.Assistant, units: []outlinedUnit{{"a\x00", 2}}}

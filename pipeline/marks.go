@@ -7,16 +7,16 @@ import "github.com/magicctx/magicctx-host/schema"
 var TypicalPrice = schema.Price{Fresh: 1, Write: 1.25, Read: 0.1}
 
 type marks struct {
-	// `floor` is the size that the prompt has after every droppable arc was dropped. `prefix` is the size of the part
-	// that the provider still has cached after a bust, for example the system prompt. `growth` is the number of tokens
+	// `floor` is the size of the prompt if every arc that can be dropped was dropped. `prefix` is the size of the part
+	// that stays in the provider's cache after a bust, for example the system prompt. `growth` is the number of tokens
 	// that each step adds to the prompt.
 	high, floor, prefix int
 	growth              int
 	price               schema.Price
 }
 
-// lowMarkSlack allows a low mark whose bill is 5 % higher than the lowest possible bill, because a higher mark leaves
-// the model more content.
+// A low mark may be up to 5 % more expensive than the cheapest one, because a higher mark leaves the model
+// more content.
 const lowMarkSlack = 1.05
 
 // low returns the highest low mark whose bill is at most lowMarkSlack times the lowest possible bill. The result is at
@@ -40,7 +40,7 @@ func (m marks) low() int {
 
 // bill is the average price of a step. The prompt grows from low to high over some steps, and then a bust shrinks it to
 // low again. So the average step reads a prompt of (low + high) / 2, and each bust writes all remaining content except
-// the prefix to the cache. The binary search in low requires that a higher mark has a higher bill.
+// the prefix to the cache. The binary search in `low` works only if a higher low mark always has a higher bill.
 func (m marks) bill(low int) float64 {
 	steps := float64(m.high-low) / float64(max(1, m.growth))
 	reading := m.price.Read * float64(m.high+low) / 2

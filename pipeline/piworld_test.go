@@ -59,8 +59,8 @@ func (w *world) isPi() bool { _, is := w.codec.(transcript.Pi); return is }
 func (w *world) isOpenCode1() bool { _, is := w.codec.(transcript.OpenCode); return is }
 
 // askModel tells the session which model the next request is for. The real shims report this model outside the
-// messages. So toPi and toOpenCode2 have put it into a place in the user message where no codec looks, and askModel
-// reads it from there.
+// messages, but a test has only messages. So toPi and toOpenCode2 write the model into a field of the user message that
+// no codec reads, and askModel reads it there.
 func (w *world) askModel() {
 	if w.isOpenCode1() {
 		return
@@ -101,7 +101,7 @@ func (w *world) setUsage(i, tokens int) {
 	w.held = min(w.held, i)
 }
 
-// TestHarnessesDecideAlike plays each session in two harnesses. It leaves out features that not all harnesses have:
+// TestHarnessesDecideAlike plays each session in two harnesses. It leaves out features that only some harnesses have:
 // todo lists and messages that are never sent (only in OpenCode 1), and agents (not in Pi).
 func TestHarnessesDecideAlike(t *testing.T) {
 	for _, codec := range []transcript.Codec{transcript.OpenCode2{}, transcript.Pi{}} {

@@ -12,8 +12,8 @@ import (
 // returning holds the units that a bust brings back: kept units, and words of the prompt that the model must answer.
 type returning struct {
 	tags []int
-	// tokens is the growth of the wire, in the host's count. ofMeasured is the growth of only those messages that were
-	// in the prompt of the newest usage. first is the index of the first message that changes.
+	// tokens says by how much the wire grows, in the host's count. ofMeasured says by how much those messages grow that
+	// were in the prompt of the newest usage. first is the index of the first message that changes.
 	tokens, ofMeasured, first int
 }
 
@@ -63,9 +63,9 @@ func lostWords(e *entry, state *frozen.State) (tags []int) {
 }
 
 // returning returns the units that come back with a bust. The words of the prompt that the model must answer always
-// come back. Kept units come back in the order in which the user asked for them, as long as they fit into `room`, the
-// space that the bust leaves below the high mark. If more came back, the next pass would have to free space again.
-// `shown` is the state with the new head.
+// come back. Kept units come back only as long as they fit into `room`, in the order in which the user asked for them.
+// `room` is the space that the bust leaves below the high mark. If more units came back, the next pass would have to
+// free space again. `shown` is the state with the new head.
 func (s *content) returning(shown *frozen.Overlay, room, measured int, perToken float64) (b returning) {
 	b.first = len(s.entries)
 	grown := func(u *frozen.Unit) int { return u.Tokens + u.InputTokens - u.Left() }

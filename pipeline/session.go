@@ -37,7 +37,7 @@ type Chain struct {
 	Hash     render.Hash
 }
 
-// next returns the chain with one more message. A zero hash stands for a message that the provider does not see, so the
+// next returns the chain after one more message. If the provider does not see the message, its hash is zero, and the
 // chain stays the same.
 func (c Chain) next(h render.Hash) Chain {
 	if h == (render.Hash{}) {
@@ -99,7 +99,8 @@ type memo struct {
 	// rendered is the number of leading entries whose rendering and chains are valid.
 	rendered int
 	stale    []int // rendered entries that were edited after their rendering
-	// unsettled is the index of the first rendered entry for which settle must run.
+	// unsettled is the index of the first rendered entry for which `settle` must compute everything that depends on
+	// earlier messages, for example the chain.
 	unsettled int
 	// sentToken is the token of the newest request. It is "" if the harness did not send the host's wire.
 	sentToken string
@@ -125,7 +126,8 @@ type entry struct {
 	header header
 	// decoded is nil after the first rendering, to save memory in a long session.
 	decoded *transcript.Message
-	// told is the historian's view of the message, without ordinal and sizes. It is nil until a historian may read it.
+	// told is the message as the historian sees it, without ordinal and sizes. It is nil unless a historian may read
+	// the message.
 	told *history.Message
 	// items are the message's units, in the order of their parts.
 	items  []rule.Item
@@ -134,15 +136,16 @@ type entry struct {
 	// is true, it would join the rendered message with an assistant message after it.
 	fused, fusesWithNext bool
 	spared               spared
-	// unbound means that the thinking was left out, because the prompt before the message has changed.
+	// unbound means that the wire omits the message's thinking, because the prompt before the message has changed and
+	// the model would reject the thinking.
 	unbound bool
 	// rawFusesWithNext is fusesWithNext for the raw message.
 	rawFusesWithNext bool
 
-	// own is the size of the active units in tokens, as the host counts them.
+	// `own` is the number of tokens of the units that are still on the wire, as the host counts them.
 	own   int
 	parts frozen.Parts
-	// whole is the size that all units would have without edits and without a head, as the host counts them.
+	// whole is the size of all units if there were no edits and no head, as the host counts it.
 	whole int
 
 	patch               schema.Patch
@@ -196,8 +199,8 @@ func (s *array) Len() int { return len(s.entries) }
 func (s *memo) LearnTyped(lines map[string]string) { s.Codec = transcript.WithTyped(s.Codec, lines) }
 
 // Update keeps the first `unchanged` messages of the array, replaces the others with raws, and returns the units that
-// are new to the session. It gives tags in the order of the transcript. So if a crash loses the newest tags, the
-// restarted host gives the same units the same tags again. sent is the token (Wire.Token) of the newest request, or ""
+// are new to the session. New units get their tags in the order of the transcript. So if a crash loses the newest tags,
+// the restarted host gives the units the same tags again. `sent` is the token (Wire.Token) of the newest request, or ""
 // if the harness did not send the host's wire.
 func (s *Session) Update(unchanged int, raws []json.Value, sent string) []frozen.Unit {
 	s.sentToken, s.freshFrom, s.updatedFrom, s.expansions = sent, s.State.TagCounter+1, unchanged, nil
@@ -307,8 +310,8 @@ func (s *Session) read(raw json.Value, m *transcript.Message, t traits) (entry, 
 	return e, fresh
 }
 
-// gapBefore measures the pause before a user message. It is called only once for each message, because the message
-// before may disappear later, and the mark of the pause must not change then (A19 in docs/defects.md).
+// gapBefore measures the pause before a user message. It is called only once for each message. The message before it
+// may disappear later, but the mark of the pause must not change then (A19 in docs/defects.md).
 func (s *array) gapBefore(m *transcript.Message) int {
 	if m.Role != transcript.User || len(s.entries) == 0 {
 		return 0

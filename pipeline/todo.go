@@ -12,10 +12,11 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// nextTodo decides where the wire shows the newest todo list again. The list is needed if one of its items is open and
-// the call that wrote the list was dropped. nextTodo puts the list at the end of the newest answer that may have it. A
-// list that is already on the wire keeps its place as long as its answer may have it. `newest` is the index of the
-// newest visible answer, `covered` is the number of covered messages, and `after` is the state with the edits.
+// nextTodo decides at which answer the wire shows the newest todo list again. This is necessary if an item of the list
+// is open and the call that wrote the list was dropped. nextTodo chooses the newest answer that may have the list. But
+// if the wire already shows the list at an answer, the list stays there as long as this answer may have it. `newest` is
+// the index of the newest visible answer, `covered` is the number of covered messages, and `after` is the state with
+// the edits.
 func (s *Session) nextTodo(p render.Profile, binds bool, newest, covered int, after *frozen.Overlay) frozen.Todo {
 	if !p.TakesSyntheticCalls {
 		return frozen.Todo{}
@@ -24,11 +25,11 @@ func (s *Session) nextTodo(p render.Profile, binds bool, newest, covered int, af
 	if state == "" || tag > 0 && after.ByTag(tag).Active() {
 		return frozen.Todo{}
 	}
-	// While thinking is on, Anthropic requires that a last answer with calls begins with thinking. The list is added as
-	// a call, and any answer may become the last one, for example after a revert. So the list is added only to an
-	// answer that has calls anyway. If the session has thinking, the list is not added to the newest answer. An answer
-	// with thinking gets the list only while one of its own calls is on the wire, because the host removes the thinking
-	// together with the last of these calls. A model that binds its thinking has no such rule.
+	// While thinking is on, Anthropic requires that the last answer begins with thinking if it has calls. The list is
+	// added as a call, and any answer may become the last one, for example after a revert. So three rules apply, unless
+	// the model binds its thinking. First, only an answer that has calls anyway gets the list. Second, if the session
+	// has thinking, the newest answer does not get it. Third, an answer with thinking gets it only while one of its own
+	// calls is on the wire, because the host removes the thinking together with the last of these calls.
 	end, wantsThinking := len(s.entries), p.WantsThinkingFirst && !binds
 	if wantsThinking && slices.ContainsFunc(s.entries, func(e entry) bool { return e.traits.signed }) {
 		end = max(newest, 0)

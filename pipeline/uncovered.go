@@ -20,8 +20,8 @@ type Uncovered struct {
 }
 
 // Uncovered returns the messages after the last compartment, which ends at the ordinal `covered`. `known` lists
-// messages whose ordinals are known, in ascending order. If these do not suffice to number the array, ok is false
-// (history.IsAnchored). Uncovered decodes only new messages.
+// messages whose ordinals are known, in ascending order. If they are too few to compute the ordinals of the array, ok
+// is false (history.IsAnchored). Uncovered decodes only new messages.
 func (s *Session) Uncovered(covered int, known []chronicle.Place) (u Uncovered, ok bool) {
 	places := s.inStoreOrder(s.Codec.Vocabulary())
 	entries := make([]history.Entry, len(places))

@@ -13,8 +13,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// A Handler answers requests of the host to its client, for example models/limits. Notifications run in order on the
-// reader goroutine, so a handler must not wait for the connection. Each request runs on a goroutine of its own.
+// A Handler answers requests of the host to its client, for example models/limits. Each request runs on its own
+// goroutine. Notifications run in order on the reader goroutine, so their handler must not wait for the connection.
 type Handler func(ctx context.Context, method string, params json.Value) (result any, err error)
 
 // A Client is the shim's end of a connection, in Go: for the command line, replay and tests. It is safe for

@@ -29,13 +29,13 @@ type conn struct {
 	// ctx ends when the handlers must end.
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	// hangUp ends the context of the jsonrpc2 library, which then closes the connection. It is separate from cancel,
-	// because handlers can still send their answers after ctx has ended.
+	// hangUp ends the context of the jsonrpc2 library, which then closes the connection. `cancel` alone must not do
+	// this, because handlers can still send their answers after ctx has ended.
 	hangUp context.CancelFunc
 
-	// quick holds a token for each running call that bypasses the lanes, such as status.
+	// quick is a semaphore. It holds a token for each running call that bypasses the lanes, such as status.
 	quick chan struct{}
-	// inLanes holds a token for each running call of this connection in a lane.
+	// inLanes is a semaphore. It holds a token for each call of this connection that is running in a lane.
 	inLanes  chan struct{}
 	inflight sync.WaitGroup // calls between begin and end
 	// An idle worker receives from `free` the key of the lane that it serves next. freeWorkers counts the idle workers.
@@ -81,7 +81,8 @@ func newConn(ctx context.Context, s *Server, rwc io.ReadWriteCloser) *conn {
 	}
 	c.speak = sync.OnceFunc(func() { close(c.spoken) })
 	c.peer = &peer{conn: c}
-	// When the server's ctx ends, handlers may still run for the grace period, so only cancel ends c.ctx.
+	// When the server's ctx ends, handlers may still run for the grace period. So c.ctx does not end with it: only
+	// c.cancel ends c.ctx.
 	c.ctx, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	c.stream = newStream(rwc, s.log, func(err error) {
 		if !IsEnd(err) {

@@ -329,8 +329,8 @@ func TestHostAsksItsClient(t *testing.T) {
 	}
 }
 
-// Regression test (F23): the host had asked a client a question. The client left, but the host still waited for its
-// answer until the deadline.
+// Regression test (F23): the host had asked a client a question, and the client left without an answer. The host then
+// waited until the deadline. It must give up at once.
 func TestQuestionToAClientThatLeftFailsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked, release := make(chan struct{}), make(chan struct{})

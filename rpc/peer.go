@@ -15,7 +15,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A peer is the harness's end of a connection. Through it, the host asks the harness, for example to run an agent.
+// A peer is the harness's end of a connection. The host uses it to call the harness, for example to run an agent.
 type peer struct{ conn *conn }
 
 var _ client.Client = (*peer)(nil)
@@ -98,7 +98,7 @@ func (p *peer) ask(ctx context.Context, method string, params, result any) error
 }
 
 // request calls the other end. If `result` is not nil, it decodes the answer into `result`. If ctx ends first, request
-// withdraws the call. An error of the other end is returned as an *Error.
+// withdraws the call. If the other end answers with an error, request returns it as an *Error.
 func request(ctx context.Context, rc *jsonrpc2.Conn, lastID *atomic.Uint64, method string, params any, attachment []byte, result any) error {
 	raw, err := json.Marshal(params)
 	if err != nil {

@@ -8,7 +8,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// An absentProvider may have no host. held counts the calls that have taken the host and not yet released it.
+// An absentProvider refuses calls until a test stores a host in it, like a provider whose disk is full. `held` counts
+// the calls that have taken the host and not yet released it.
 type absentProvider struct {
 	Provider
 	host atomic.Pointer[scriptedHost]

@@ -178,9 +178,9 @@ type TransformParams struct {
 	// Model is the model that the request goes to. It is absent if the harness's
 	// user messages name their model.
 	Model *Model `json:"model,omitzero"`
-	// Typed maps message ids to the command lines that the user typed, for example "/review main", where the harness
-	// has replaced the line with the command's template. The shim sends a line only until the host has answered a pass
-	// that contained it.
+	// Typed maps message ids to the command lines that the user typed, for example "/review main". It contains a
+	// message if the harness has replaced the typed line with the command's template. The shim sends a line only until
+	// the host has answered a pass that contained it.
 	Typed map[string]string `json:"typed,omitempty"`
 	// Messages is the attachment: the messages after the first Keep ones,
 	// reduced to the fields that the host uses.
@@ -190,7 +190,6 @@ type TransformParams struct {
 // Verdict says what a pass may do to the cached prefix.
 type Verdict string
 
-// The verdicts.
 const (
 	Steady Verdict = "steady"
 	Soft   Verdict = "soft"

@@ -35,8 +35,8 @@ type SessionTotal struct {
 //go:embed query/billed_passes.sql
 var billedPassesSQL string
 
-// BilledPasses returns the passes of a session whose numbers are between `after` and `before` (without these two),
-// oldest first.
+// BilledPasses returns the passes of a session whose numbers are greater than `after` and less than `before`, oldest
+// first.
 func (s *Reports) BilledPasses(ctx context.Context, key Key, after, before int) ([]BilledPass, error) {
 	var passes []BilledPass
 	err := s.view(ctx, func(c *sqlite3.Conn) error {

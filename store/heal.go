@@ -23,9 +23,9 @@ func newest(s *sqlite3.Stmt, column int) int {
 }
 
 // healRanges makes the compartments of a session contiguous again. If the end of a compartment is impossible,
-// healRanges computes it from the number of keys. If the computed end is impossible, too, it leaves out this
-// compartment and all later ones, and their messages are summarised again. It also limits the sizes, so that their sum
-// cannot overflow. isSound means that nothing had to be changed.
+// healRanges computes it from the number of the compartment's keys. If this end is impossible, too, healRanges leaves
+// out the compartment and all later ones, so that their messages are summarised again. It also limits the sizes, so
+// that their sum cannot overflow. isSound means that nothing had to be changed.
 func healRanges(rows []chronicle.Compartment) (healed []chronicle.Compartment, isSound bool) {
 	healed, isSound = slices.Clone(rows), true
 	next := 1
@@ -62,8 +62,8 @@ func (s *History) replaceCompartments(ctx context.Context, key Key, healed []chr
 	return nil
 }
 
-// healCounters raises the counters of a session that are below the highest number in its rows. With such a counter, the
-// host would give a tag or pass number a second time, and could store no pass of the session.
+// healCounters raises the session's counters to the highest tag and pass number in its rows. With a lower counter, the
+// host would give a number a second time, and the database would then refuse every pass of the session.
 func healCounters(c *sqlite3.Conn, snap *Snapshot) error {
 	for _, u := range snap.Units {
 		if u.Tag <= 2*database.MaxCount {
@@ -78,8 +78,8 @@ func healCounters(c *sqlite3.Conn, snap *Snapshot) error {
 		snap.Session.Key.Harness, snap.Session.Key.Session, 2*database.MaxCount)
 }
 
-// hasNonsenseSums reports whether a sum of the session is impossibly large. The trigger that increases such a sum would
-// fail, so the host could store no pass of the session.
+// hasNonsenseSums reports whether a sum of the session is impossibly large. The trigger that increases this sum would
+// fail, and with it every pass of the session.
 func hasNonsenseSums(c *sqlite3.Conn, key Key) (found bool, err error) {
 	err = file.Scan(c, `
 		SELECT count(*)

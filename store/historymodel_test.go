@@ -125,8 +125,8 @@ func TestHistoryEqualsTheModelAfterAnyHistory(t *testing.T) {
 		ok(rt, err)
 		defer func() { s.Close() }()
 		m, ctx := &historyModel{now: now, seen: map[string]int{}}, t.Context()
-		// Another run may change the history between a run's start and its publication. Most steps belong to run "a",
-		// so that the histories become long.
+		// Two runs alternate at random. So one run may change the history between the other run's start and
+		// publication. Most steps belong to run "a", so that the histories become long.
 		holders := rapid.SampledFrom([]string{"a", "a", "a", "b"})
 		found := map[string]HistoryEnd{"a": {Ordinal: 1}, "b": {Ordinal: 1}}
 		publish := func(rt *rapid.T, replaces bool) {

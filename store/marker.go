@@ -33,9 +33,9 @@ func clearPendingMarker(tx *database.Tx, key Key, marker string) (cleared bool, 
 	return n > 0, err
 }
 
-// SaveApplied records `applied`, the compaction marker that is now set in the harness's history; it is "" after the
-// removal of a marker. If the session's pending marker is still `done`, SaveApplied clears it. A deleted session stays
-// deleted.
+// SaveApplied records that the harness's history now has the compaction marker `applied`, or no marker if `applied` is
+// "". `done` is the pending marker that the caller has carried out. SaveApplied clears it, unless a newer one has
+// replaced it. If the session was deleted meanwhile, SaveApplied does not create it again.
 func (s *Markers) SaveApplied(ctx context.Context, key Key, applied, done string) error {
 	err := s.db.Update(ctx, func(tx *database.Tx) error {
 		if err := ensureHistory(tx, key); err != nil {

@@ -25,8 +25,8 @@ type PassCommit struct {
 	// If the session is a fork that takes over the state of its original, Inherited holds this state, except the units
 	// and edits, which are in Units and Edits. Otherwise, it is nil.
 	Inherited *Inheritance
-	// Thinking records the prompt to which the thinking of a message is bound, for each newly known binding.
-	// LostThinking lists the messages whose thinking the pass has made invalid.
+	// For each binding that has become known on this pass, Thinking records the prompt to which a message's thinking is
+	// bound. LostThinking lists the messages whose thinking the pass has made invalid.
 	Thinking     []ThinkingRow
 	LostThinking []string
 	// If Nudge is not nil, it replaces the record of reminders.
@@ -163,8 +163,9 @@ func (s *Store) insertUnits(tx *database.Tx, key Key, units []UnitRow) error {
 	return deleteStrayDrops(tx, key)
 }
 
-// SQLite builds a table in memory for this deletion even if there is nothing to delete. Most sessions have no queued
-// drop, so deleteStrayDrops first looks for one.
+// deleteStrayDrops deletes the queued drops whose tag now belongs to a different unit. SQLite builds a table in memory
+// for this deletion even if there is nothing to delete. Most sessions have no queued drop, so deleteStrayDrops looks
+// for one first.
 func deleteStrayDrops(tx *database.Tx, key Key) error {
 	hasDrops, err := tx.Exists(dropSelectSQL, key.Harness, key.Session)
 	if err == nil && hasDrops {

@@ -116,7 +116,8 @@ func TestPublicationIsStoredWhole(t *testing.T) {
 	})
 }
 
-// Bug: the lease was checked before the transaction, so two runs wrote the same messages twice.
+// The bug: a run checked its lease, and only then began the transaction that stores its result. In between, another run
+// could get the lease and summarise the same messages, and both results were stored.
 func TestBugH33LeaseIsCheckedInTheTransaction(t *testing.T) {
 	for name, test := range map[string]struct {
 		lose func(t *testing.T, s *Store)

@@ -27,14 +27,15 @@ type RemovalRow struct {
 // A RereadRow says that the model has read again the content of a removed unit.
 type RereadRow struct {
 	Tag int
-	// Ordinal is the ordinal of the unit's message. If a summary removed the unit, no edit says in which pass the unit
-	// left the wire. The ordinal then finds this pass: the first one whose head covers the message.
+	// Ordinal is the ordinal of the unit's message. It is needed if a summary has removed the unit: then no edit tells
+	// in which pass the unit left the wire. The store looks for the first pass whose head covers this ordinal.
 	Ordinal int
 	Tokens  int
 }
 
-// The query adds the tokens of a reread to the removal that first took the content off the wire. It finds this removal
-// by the unit's tag and ordinal. If the pass of the removal is too old (Since), the query does nothing.
+// The query adds the tokens of a reread to one removal: the first one that took the content off the wire. It finds this
+// removal by the unit's tag and ordinal. If the removal happened before the pass with the number `since`, the query
+// does nothing.
 //
 //go:embed query/reread.sql
 var rereadSQL string

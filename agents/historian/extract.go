@@ -8,8 +8,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
-// An extractive compartment ends at the next prompt of the user once it has this many messages. A compartment from a
-// model is about as long.
+// Once an extractive compartment has this many messages, it ends at the next prompt of the user. Compartments from a
+// model are about as long.
 const extractSpan = 40
 
 // Extract makes compartments from the raw messages without a model. They cover exactly the chunk. They contain the

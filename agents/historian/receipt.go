@@ -71,8 +71,8 @@ func Measure(messages []Message, title string, tiers [4]string) Receipt {
 	return r
 }
 
-// tiersWith counts the tiers that contain the anchor, from the first tier on. An empty tier 2 or 3 shows the text of
-// the tier before it.
+// tiersWith returns the number of leading tiers that contain the anchor: 2 means that the first and the second tier
+// have it, but the third does not. An empty tier 2 or 3 is skipped, because the head then shows the tier before it.
 func tiersWith(a Anchor, title string, tiers [4]string) int {
 	for i, text := range tiers {
 		if text == "" && i > 0 && i < len(tiers)-1 {
@@ -110,7 +110,8 @@ func missingLine(missing []Anchor) string {
 type haystack struct {
 	text      string // normalised
 	sentences []sentence
-	// bases counts the paths of the range by file name. If a file name is unique, the name alone identifies the file.
+	// bases maps each file name to the number of paths in the summarised messages that end with it. If the number is 1,
+	// the file name alone identifies the path.
 	bases map[string]int
 }
 
@@ -138,8 +139,8 @@ func newHaystack(title string, tiers [4]string, anchors []Anchor) haystack {
 	return h
 }
 
-// holds reports whether the compartment contains the anchor. Some kinds of anchors, for example rules, may also be
-// expressed in other words.
+// holds reports whether the compartment contains the anchor. For some kinds of anchors, for example rules, the
+// compartment may use other words.
 func (h *haystack) holds(a Anchor) bool {
 	switch a.Kind {
 	case PathAnchor, WrittenAnchor:
@@ -208,7 +209,8 @@ func isWord(r rune) bool {
 
 // says reports whether a sentence of the compartment contains most words of the anchor. If the anchor is a rule, the
 // sentence must be a rule, too: "pushes to main" does not express "never push to main". If the anchor is a decision,
-// the sentence needs no word such as "keep": "the API listens on port 4001" expresses "we keep port 4001 for the API".
+// the sentence need not contain a word such as "keep": "the API listens on port 4001" expresses "we keep port 4001 for
+// the API".
 func (h *haystack) says(a Anchor) bool {
 	text := a.Text
 	switch a.Kind {

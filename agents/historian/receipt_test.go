@@ -276,8 +276,8 @@ func TestMissingLineIsBounded(t *testing.T) {
 	})
 }
 
-// Measure returns the same receipt for the same input, all its numbers stay within their bounds, and a summary that
-// contains every anchor gets the full score.
+// For the same input, Measure must always return the same receipt. All numbers of a receipt must stay within their
+// bounds, and a summary that contains every anchor must get the full score.
 func TestReceiptIsAFunction(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		messages := randomMessages(t)
@@ -339,8 +339,8 @@ func TestHostileMessagesAreMeasured(t *testing.T) {
 	}
 }
 
-// The text is one very long word. A search that scanned the rest of the word at each position, to look for a slash,
-// would take minutes.
+// The text is one very long word. If the search for a slash scanned the rest of the word at each position, it would
+// take minutes.
 func TestHostileWordIsSearchedOnce(t *testing.T) {
 	var messages []Message
 	for n := range 2 * scannedTexts / scannedText {

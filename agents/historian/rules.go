@@ -28,8 +28,8 @@ func splitSentences(text string) []string {
 	return found
 }
 
-// A full stop ends a sentence only before a blank, so "v1.2" and "main.go" stay whole. The full-width marks of Chinese
-// and Japanese need no blank.
+// sentenceEnd returns the index after the first sentence of a line. A full stop ends a sentence only before a blank, so
+// "v1.2" and "main.go" stay whole. The full-width marks of Chinese and Japanese need no blank.
 func sentenceEnd(line string) int {
 	for i, r := range line {
 		end := i + utf8.RuneLen(r)
@@ -66,7 +66,7 @@ var ruleWords = sync.OnceValue(func() *regexp.Regexp {
 	}, "|") + `)(?:[^\pL]|$)|必须|不要|必ず|しないで|` + lastingSigns)
 })
 
-// The words of rules that hold for more than the current task.
+// These words mark a rule that holds for more than the current task.
 const (
 	lastingWords = `never|always|from now on|without exception|under no circumstances|at all times` + // English
 		`|nie(?:mals)?|immer|ab jetzt|ab sofort|künftig` + // German
@@ -85,8 +85,9 @@ var (
 	lasting = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i)(?:^|[^\pL])(?:` + lastingWords + `)(?:[^\pL]|$)|` + lastingSigns)
 	})
-	// report matches "always fails", "never worked", "is always red" and "it never did". A verb such as "pass" or
-	// "process" may follow "always" in a rule.
+	// report matches sentences that only report something, such as "always fails", "never worked", "is always red" and
+	// "it never did". A verb that ends in "ss" does not match, because it may follow "always" in a rule, as in "always
+	// pass the context".
 	report = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i)\b(?:always|never) (?:\pL+[^s\P{L}]s|\pL{3,}ed|was|were|been|got|had|did)\b|\b(?:is|are|was|were|has|have|had|it|this) (?:always|never)\b`)
 	})

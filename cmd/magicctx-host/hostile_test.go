@@ -332,7 +332,7 @@ func TestHostileCloneDoctorEnds(t *testing.T) {
 	}
 }
 
-// A check may ignore its context. If the user interrupts doctor, it must still end, with an error.
+// The user interrupts doctor while a check is running that ignores its context. doctor must still end, with an error.
 func TestHostileCloneDoctorEndsWithItsContext(t *testing.T) {
 	c := newClone(t)
 	c.write("project/opencode.json", "{}")

@@ -284,8 +284,8 @@ func TestRunOfTheDreamerIsUndone(t *testing.T) {
 		}
 	}
 	counts("1")
-	// The bug: if the command was used in a different project than the run's, the error looked like a damaged database.
-	// It must name the project of the run.
+	// The bug: run 1 changed the memories of one project. If the user named this run in another project, the error
+	// looked like a damaged database. It must name the project to which the run belongs.
 	for _, command := range []string{"list", "restore"} {
 		_, errs, code := runReal(t, "memory", command, "--run", "1", "--project", t.TempDir(), "--data-dir", dir)
 		if code != exitFailed || strings.Contains(errs, "magicctx.db") || !strings.Contains(errs, "a run 1 belongs to "+place+": name that directory with --project") {

@@ -12,8 +12,8 @@ import (
 
 type sighting struct {
 	Told []needle
-	// The keys of both maps are indexes of Told. Verbatim contains the needles that are in a message. Summary contains
-	// the needles that are only in a summary.
+	// The keys of both maps are indexes of Told. Verbatim has the needles that occur in a message. Summary has the
+	// needles that occur only in a summary.
 	Verbatim, Summary map[int]bool
 }
 
@@ -65,9 +65,9 @@ type recall struct {
 	// Expandable needles are not in the prompt, but ctx_expand shows them.
 	Expandable int `json:"expandable"`
 	Lost       int `json:"lost"`
-	// Searchable and Arrived are counted only after the last turn. They count needles that are not in the prompt.
-	// Searchable needles are found by a single search. Arrived needles come into the prompt as soon as the user asks
-	// about their subject, because magicctx adds them.
+	// Searchable and Arrived count needles that are not in the prompt. They are counted only after the last turn. A
+	// needle is searchable if a single search finds it. A needle arrives if magicctx adds it to the prompt when the
+	// user asks about its subject.
 	Searchable   int            `json:"searchable"`
 	Arrived      int            `json:"arrived"`
 	ArrivedKinds map[string]int `json:"arrived_kinds,omitempty"`
@@ -94,12 +94,12 @@ func recallOf(turn int, s sighting, reader string) recall {
 
 func (r recall) inPrompt() int { return r.Verbatim + r.Summary }
 
-// known returns the share of the needles that are in the prompt or arrive in it.
+// known returns the share of the needles that the model can see: they are in the prompt, or arrive in it.
 func (r recall) known() float64 { return float64(r.inPrompt()+r.Arrived) / float64(max(1, r.Told)) }
 
 // expanded returns all messages of a session as `magicctx-host history expand` shows them. The command reads messages
 // with the same code as ctx_expand. expanded calls it once for the range of each compartment, and once for the messages
-// after them.
+// after the last compartment.
 func expanded(ctx context.Context, user *stage.User, session string) (string, error) {
 	shown, err := user.Host(ctx, "history", "show", session, "--json")
 	if err != nil {

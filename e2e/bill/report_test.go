@@ -48,8 +48,8 @@ func TestMisses(t *testing.T) {
 	}
 }
 
-// A million fresh, a million written and a million read tokens cost $3 + $3.75 + $0.30. A million output tokens cost
-// $15.
+// A million uncached input tokens cost $3, a million tokens written to the cache cost $3.75, and a million read from it
+// cost $0.30. A million output tokens cost $15.
 func TestReportComparesBills(t *testing.T) {
 	const million = 1_000_000
 	theirs := result{Name: "OpenCode", Turns: 60, Duration: 90 * time.Second, tally: tally{

@@ -139,7 +139,7 @@ func (s *scene) start() {
 	s.newSession()
 }
 
-// whileDown calls do while there is no host and the shim cannot start one.
+// whileDown calls `do` while no host is running and the shim cannot start one.
 func (s *scene) whileDown(do func()) {
 	s.t.Helper()
 	s.be("crash")
@@ -293,8 +293,8 @@ func (s *scene) heard() (notices []string) {
 	return slices.Clone(s.notices)
 }
 
-// told waits until the notice has arrived, because OpenCode does not send it over the same connection as the answer. If
-// a notice reports no trouble, OpenCode shows it at least six seconds after the previous notice.
+// told waits for the notice. OpenCode does not send it over the same connection as the answer, so it may arrive later.
+// If a notice reports no trouble, OpenCode shows it at least six seconds after the previous notice.
 func (s *scene) told(causes ...string) {
 	s.t.Helper()
 	var notices []string

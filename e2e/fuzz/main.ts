@@ -15,7 +15,10 @@ interface Options {
   passes: number
   timeMS: number
   jobs: number
-  /** How far the seeds of two successive sessions of one process are apart. */
+  /**
+   * By how much the seed grows from one session to the next. With N processes it is N, so no two of them play the same
+   * seed.
+   */
   stride: number
   verbose: boolean
   /** The directory to which requests with findings are written. Empty if none are written. */

@@ -110,8 +110,8 @@ function assistantParts(m: Message, to: Target, behind: Any[]): Any[] {
       case "step-start":
         return [{ type: "step-start" }]
       case "text":
-        // Between signed blocks, OpenCode sends a blank for an empty text, so that each block has the same index as
-        // before.
+        // OpenCode replaces an empty text between signed blocks with a blank, so that the index of each block stays the
+        // same.
         return [{ type: "text", text: p.text === "" && isSigned ? " " : p.text, ...(isForeign ? {} : { providerMetadata: p.metadata }) }]
       case "reasoning":
         if (!isForeign) return [{ type: "reasoning", text: p.text, providerMetadata: p.metadata }]
@@ -184,7 +184,7 @@ const namespaces: Record<string, string> = {
   "@ai-sdk/openai": "openai",
 }
 
-/** The key under which the package of a target looks for its options. */
+/** Returns the key under which a provider's package looks for its options. */
 export const namespaceOf = (npm: string): string | undefined => namespaces[npm]
 
 /** Changes a finished prompt as OpenCode does before it gives the prompt to the provider's package. */

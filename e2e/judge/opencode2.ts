@@ -1,6 +1,7 @@
-// Converts steps of OpenCode 2 to steps of Pi, because both harnesses send the same request for a conversation. For
-// example, the shim of OpenCode 2 removes blank texts, as Pi does, and an update of the system prompt becomes a text of
-// the user. But OpenCode 2 also sends the texts of a failed answer.
+// Converts the steps of an OpenCode 2 session to steps of Pi, so that the judge can apply its rules for Pi to them.
+// This works because both harnesses build the same request from a conversation: the shim of OpenCode 2 removes blank
+// texts, as Pi does, and an update of the system prompt becomes a text of the user. There is one difference: OpenCode 2
+// also sends the texts of a failed answer.
 import type { Step as PiStep } from "./pi.ts"
 
 interface Part {
@@ -30,7 +31,7 @@ export interface Step {
   results?: Message[]
 }
 
-/** A request needs some content for an image. Which content does not matter. */
+/** Stands for the content of every image. A request must contain some content, but the judge does not look at it. */
 const pixel = "iVBORw0KGgo="
 
 export function asPi({ id, info, message, results }: Step): PiStep {
@@ -48,7 +49,8 @@ export function asPi({ id, info, message, results }: Step): PiStep {
 type Block = Exclude<NonNullable<NonNullable<PiStep["message"]>["content"]>, string>[number]
 
 function block(p: Part): Block[] {
-  // If the provider itself has run a call, the result is in the same answer. No message with a result may follow.
+  // If the provider itself has run a call, its result is in the same answer, and no separate message with the result
+  // may follow. So the judge gets both as texts.
   if (p.providerExecuted) return [{ type: "text", text: JSON.stringify(p.input ?? p.result?.value ?? "") }]
   switch (p.type) {
     case "text":

@@ -162,7 +162,8 @@ func (b *binding) judge(model string, now *prefix, i int) BoundBlock {
 }
 
 func missing(expected []*madeBlock, now *prefix) (out []MissingBlock) {
-	// A missing block that could have been sent counts as present, because the blocks after it would still be valid.
+	// A client may leave out a block that it could have sent. The blocks after it stay valid, so they must be judged as
+	// if the block were present.
 	couldBeThere := map[string]bool{}
 	for _, p := range now.pieces {
 		couldBeThere[p.signature] = true

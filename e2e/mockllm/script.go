@@ -21,7 +21,7 @@ type Step struct {
 	Error *HTTPError
 	Delay time.Duration
 	// If Until is set, the server calls it, and sends nothing until it returns. Until must return when its context
-	// ends. Rules run one at a time, so a rule must not wait for another request, but Until may.
+	// ends. Until may wait for another request. A rule must not, because rules run one at a time.
 	Until func(context.Context)
 	// ChunkBytes is the size of the events in which a text is streamed. If it is 0, each text is one event.
 	ChunkBytes int
@@ -123,7 +123,8 @@ func (s Step) size() (n int) {
 type Rule struct {
 	Name  string
 	Match func(*Request) bool
-	// Calls of Answer never overlap, so Answer may change variables. Answer must not call the server.
+	// The server never calls Answer twice at the same time, so Answer may change variables. Answer must not call the
+	// server.
 	Answer func(*Request) Step
 }
 

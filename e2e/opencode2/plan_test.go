@@ -11,7 +11,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/replay"
 )
 
-// A plannedStep is a step of the wire that the host has planned, reduced to the fields that reach the provider.
+// A plannedStep is one step of a wire that the host has made, reduced to the fields that reach the provider.
 type plannedStep struct {
 	Message entry   `json:"message"`
 	Results []entry `json:"results"`

@@ -50,7 +50,7 @@ type Server struct {
 	done    chan struct{} // closed when the process has ended
 }
 
-// Start waits until OpenCode answers. Stop ends the process, and the end of ctx kills it.
+// Start starts OpenCode, and waits until it answers. Stop ends the process. If ctx ends, the process is killed.
 func Start(ctx context.Context, o Options) (*Server, error) {
 	if err := o.writeConfig(); err != nil {
 		return nil, fmt.Errorf("start opencode 2: %w", err)

@@ -5,9 +5,9 @@ import (
 	"maps"
 )
 
-// The ids of the first three models tell OpenCode that they are Claude models, so it sets breakpoints for them. The ids
-// contain a version, because magicctx would have to assume that a Claude model without a version binds its thinking.
-// Claude 5.0 does not.
+// The ids of the first three models make OpenCode treat them as Claude models and set cache breakpoints for them. The
+// ids must contain a version. 5.0 tells magicctx that the model does not bind its thinking; for a Claude model without
+// a version, magicctx would assume that it does.
 const (
 	AnthropicProvider = "mock"
 	OpenAIProvider    = "mockoai"

@@ -19,9 +19,9 @@ func (r *recording) scrub(trace []byte) []byte {
 	places := map[string]string{r.root: scrubbedHome, r.product.Repo: scrubbedHome + "/magicctx-host"}
 	places[r.project()] = scrubbedProject
 	if r.summarises {
-		// A trace with runs of the historian must keep the real path of the project. The historian's prompt contains
-		// numbers that depend on its text, and the wire contains a name that depends on its content. With a replaced
-		// path, a replay would compute other numbers and names than the recording.
+		// Usually, the trace gets "/project" instead of the real path of the project. With runs of the historian, that
+		// would break the replay: the historian's prompt contains numbers that are computed from its text, and the wire
+		// contains a name that is computed from its content.
 		places[r.project()] = r.project()
 	}
 	if home, err := os.UserHomeDir(); err == nil && home != "/" {

@@ -25,7 +25,7 @@ func (w *Work) Go(f func()) { w.running.Go(f) }
 
 func (w *Work) Wait() { w.running.Wait() }
 
-// Stop tells the work to end, and waits for it until ctx ends.
+// Stop tells the work to end, and waits until it has ended or ctx ends.
 func (w *Work) Stop(ctx context.Context) {
 	w.end()
 	done := make(chan struct{})

@@ -27,10 +27,10 @@ const (
 type Tester struct {
 	Options
 	mu sync.Mutex
-	// tested holds, for each directory, when the checks of its memories were last scheduled for a test, in Unix ms.
+	// tested maps each directory to the last time, in Unix ms, at which a test of its memories was scheduled.
 	tested map[string]int64
-	// running holds the directories whose waiting notes are being tested now. tried holds when each waiting note was last
-	// tested, in Unix ms.
+	// running holds the directories whose waiting notes are being tested now. tried maps each waiting note to the time
+	// of its last test, in Unix ms.
 	running map[string]bool
 	tried   map[attempt]int64
 }
@@ -89,7 +89,8 @@ func (t *Tester) note(s *session.Session) {
 	})
 }
 
-// Test tests checks of memories in the repository of a directory, and stores the changes.
+// Test runs the checks of memories in the repository of a directory. If the result of a check has changed, Test stores
+// the new reason to doubt the memory, or "" if the check passes again.
 func (t *Tester) Test(ctx context.Context, directory string, all []chronicle.Memory) error {
 	root, err := os.OpenRoot(project.Root(directory))
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// A checker checks the values after the user's and the project's files are merged. Checking the project's file alone
-// would be wrong: a bad value there would be replaced by the default, and the default would then hide the user's good
+// A checker checks the values after the user's file and the project's file were merged. It would be wrong to check the
+// project's file alone: the default would replace a bad value in this file, and would then override the user's good
 // value.
 type checker struct {
 	levels   []*level // the project comes first, because it overrides the user
@@ -36,7 +36,8 @@ func (c *checker) config(tree object) schema.Config {
 	return cfg
 }
 
-// object writes the values of raw into a struct of defaults. It reports whether all required keys are present.
+// object writes the values of `raw` into a struct that contains the defaults. It reports whether all required keys are
+// present.
 func (c *checker) object(at path, raw object, into reflect.Value) bool {
 	complete := true
 	fields := fieldsOf(into.Type())
@@ -157,8 +158,8 @@ func (c *checker) tooMany(at path, ignored int) {
 	})
 }
 
-// scalarOrNothing reads a single value in place of a map, if the map has such a short form. For example, 65 means
-// {"default": 65}.
+// Some maps have a short form: for example, 65 means {"default": 65}. scalarOrNothing reads such a single value. If the
+// map has no short form, it returns false.
 func (r rules) scalarOrNothing(raw any, elem reflect.Type) (reflect.Value, bool) {
 	if r.bare == "" {
 		return reflect.Value{}, false
@@ -205,9 +206,9 @@ func (c *checker) forget(name string) {
 	}
 }
 
-// requireBlock disables an optional agent unless a file has a block for it. Two kinds of blocks do not count, and are
-// not in lv.named: a block that comes only from a moved old key, and a block that only has pin_key_files, which works
-// without the dreamer.
+// requireBlock disables an optional agent unless a file has a block for it (lv.named). Two kinds of blocks do not
+// count: a block that exists only because an old key was moved into it, and a block that contains only pin_key_files,
+// because key files work without the dreamer.
 func (c *checker) requireBlock(name string, disable *bool) {
 	for _, lv := range c.levels {
 		if lv.named[name] {

@@ -132,7 +132,8 @@ func TestAnEditShowsNoSecret(t *testing.T) {
 	}
 }
 
-// Write must not change a file that somebody else has edited, or a file of another program.
+// If somebody has edited the file since NewEdit has read it, Write must fail and leave the file as it is. It must also
+// leave the files of other programs alone.
 func TestAnEditIsNotWrittenOverAnother(t *testing.T) {
 	value := "30"
 	for _, content := range []string{`{"enabled": true}`, ""} {

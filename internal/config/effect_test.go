@@ -13,8 +13,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// Some keys of the configuration have no effect, because no package reads their fields, apart from the packages that
-// load the configuration. Exactly these keys must have the tag effect:"none". install leaves them out of new files, and
+// A key of the configuration has no effect if no package reads its field, apart from the packages that load the
+// configuration. Exactly these keys must have the tag effect:"none": install leaves tagged keys out of new files, and
 // Load warns of them.
 func TestKeysWithoutEffectAreMarked(t *testing.T) {
 	checkEffects(t, fieldsThatAreRead(t, "../.."), "", reflect.TypeFor[schema.Config]())
@@ -42,8 +42,9 @@ func checkEffects(t *testing.T, read map[string]bool, prefix string, of reflect.
 var configNames = map[string]bool{"cfg": true, "c": true, "config": true, "settings": true, "Config": true, "userConfig": true}
 
 // fieldsThatAreRead returns the fields that the code reads, for example "AutoDrop.Duplicates" for
-// cfg.AutoDrop.Duplicates. Some functions receive a whole block such as cfg.AutoDrop. Then fieldsThatAreRead cannot see
-// which fields they read. So it counts a field of the block as read if its name occurs in any selector of the code.
+// cfg.AutoDrop.Duplicates. Some functions receive a whole block such as cfg.AutoDrop. fieldsThatAreRead cannot see
+// which fields of the block such a function reads. So it counts a field of the block as read if the field's name occurs
+// in any selector of the code.
 func fieldsThatAreRead(t *testing.T, root string) map[string]bool {
 	t.Helper()
 	read, selected, whole := map[string]bool{}, map[string]bool{}, map[string]int{}

@@ -10,10 +10,11 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// In settings that map models to values, the key anyModel has the value for all models without a key of their own.
+// Some settings map models to values, for example {"default": 65, "openai/gpt-5": 80}. The value of the key anyModel
+// holds for all models that are not listed.
 const anyModel = "default"
 
-// warnModelNames warns of names that no model can have, in settings that map models to values.
+// warnModelNames warns if a key of such a setting cannot be the name of a model, for example "gpt-*".
 func (l *loader) warnModelNames(lv *level) {
 	for _, f := range fieldsOf(reflect.TypeFor[schema.Config]()) {
 		byModel, ok := lv.tree[f.name].(object)
@@ -32,7 +33,7 @@ func (l *loader) warnModelNames(lv *level) {
 	}
 }
 
-// A name may be a model id or "provider/model", but not a pattern such as "gpt-*".
+// canBeModel reports whether a name can be a model: an id or "provider/model", but not a pattern such as "gpt-*".
 func canBeModel(name string) bool {
 	return name != "" && !strings.ContainsAny(name, " \t\n*?,") && !strings.HasPrefix(name, "/") && !strings.HasSuffix(name, "/")
 }

@@ -23,7 +23,8 @@ func VersionOf(ctx context.Context, program string) (string, error) {
 	return outputOf(ctx, program, "--version")
 }
 
-// PluginsOf asks OpenCode only if a server is running, because the question would otherwise start one.
+// PluginsOf returns OpenCode's list of plugins. It asks only if a server is already running, because `opencode plugin
+// list` would otherwise start one.
 func PluginsOf(ctx context.Context, program string) (string, error) {
 	if !serverRuns(ctx, os.Getenv) {
 		return "", nil

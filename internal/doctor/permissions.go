@@ -14,7 +14,8 @@ import (
 	"github.com/magicctx/magicctx-host/rpc/daemon"
 )
 
-// Our files hold the contents of sessions, and a user who can write to the socket's directory could pose as the host.
+// These are the permissions that our files and directories must have, and the ones that other users must not have. Our
+// files hold the contents of sessions, and a user who can write to the socket's directory could pose as the host.
 const (
 	privateDir  = 0o700
 	privateFile = 0o600
@@ -43,8 +44,8 @@ func (x *examination) permissions(context.Context) {
 	}
 }
 
-// runtimeDir returns the first directory that can hold the host's socket (`fit`), or "". It also returns all
-// directories before that one (`unfit`).
+// runtimeDir returns the first directory that can hold the host's socket (`fit`), or "" if there is none. It also
+// returns the directories before it, which cannot hold the socket (`unfit`).
 func (x *examination) runtimeDir() (fit string, unfit []string) {
 	for _, dir := range x.RuntimeDirs {
 		if daemon.CheckRuntimeDir(dir) == nil {

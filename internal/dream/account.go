@@ -13,8 +13,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/memories"
 )
 
-// An account is the progress of a run. The store keeps it until the run ends. If the host ends before the run, the
-// next host continues with the same task.
+// An account is the progress of a run of the dreamer. The store keeps it until the run ends. If the host ends during
+// the run, the next host continues with the same task.
 type account struct {
 	StartedAt int64 // Unix ms
 	IsManual  bool
@@ -27,7 +27,7 @@ type account struct {
 	// the run replaced 5 memories by 2, Merged is 5 and Into is 2.
 	Merged, Into, Updated, Archived, Improved, Split, Rejected int
 	Problems                                                   []string
-	// Proposed is the number of proposed corrections of documents. Patch is the file with them.
+	// Proposed is the number of corrections of documents that the run proposes. Patch is the file that contains them.
 	Proposed int
 	Patch    string
 	Model    string

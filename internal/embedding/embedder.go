@@ -12,7 +12,8 @@ import (
 type Embedder struct {
 	Dir    string
 	Source *Source
-	// After each batch, the embedder waits Share times as long as storing the batch took.
+	// After each batch, the embedder waits Share times as long as storing the batch took, so that it writes to the
+	// index only a small part of the time.
 	Share int
 }
 
@@ -58,9 +59,10 @@ func (e *Embedder) Run(ctx context.Context, progress func(done int)) (err error)
 	}
 }
 
-// If the service refuses a batch, embed sends each of its texts alone. A text that is refused again gets no vector. But
-// if all texts of the batch are refused, the texts are probably not the reason, so embed fails. A batch of only one
-// text is not sent again: the text gets no vector, and `refused` is the service's error.
+// embed returns the vectors of a batch of texts. If the service refuses the batch, embed sends each text alone. A text
+// that is refused again gets no vector. But if the service refuses every text, the texts are probably not the reason,
+// so embed fails. A batch of only one text is not sent again: the text gets no vector, and `refused` is the service's
+// error.
 func embed(ctx context.Context, service *Service, texts []index.Waiting) (vectors [][]float32, refused, err error) {
 	all := make([]string, len(texts))
 	for i, t := range texts {

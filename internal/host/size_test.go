@@ -114,8 +114,8 @@ func testRefusalOfAnother(t *testing.T, isPatched bool) {
 	h.wantBelieved(4000 + own)
 }
 
-// D5: if the database is lost, the edits are lost with it, but the transcript still has the usages of the smaller
-// prompts that had these edits. Even so, the first prompt after the loss must fit.
+// D5: if the database is lost, its edits are lost, too. But the usages in the transcript still belong to the smaller
+// prompts that had these edits. Even so, the first prompt after the loss must fit into the window.
 func TestDefectD5LostDatabase(t *testing.T) {
 	h, _ := filled(t)
 	raw := 0

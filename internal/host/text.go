@@ -9,11 +9,11 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// TextComplete removes imitated tags, for example `§12§`, from the start of the model's text, before the harness
-// stores it. It removes only tags that the session has given; see render.CutImitations.
+// TextComplete removes imitated tags, for example `§12§`, from the start of the model's text, before the harness stores
+// it. It removes only tags that the session has given; see render.CutImitations.
 //
-// If the model binds its thinking, the text is not changed, because the thinking that follows it will be bound to the
-// text as the model wrote it. If no thinking follows, render removes the tags from the wire instead.
+// If the model binds its thinking, TextComplete does not change the text, because the thinking after the text will be
+// bound to the text as the model wrote it. If no thinking follows, render removes the tags from the wire instead.
 func (h *Host) TextComplete(ctx context.Context, c client.Client, p schema.TextCompleteParams) (schema.TextCompleteResult, error) {
 	if err := h.bindText(ctx, c, p); err != nil {
 		h.guard.Wrote(err) // the event at the end of the answer tries the binding again
@@ -29,8 +29,8 @@ func (h *Host) TextComplete(ctx context.Context, c client.Client, p schema.TextC
 }
 
 // bindText binds the thinking of the answer that contains the text. The event at the end of the answer also binds it.
-// But a harness that runs only one prompt may exit before it sends this event, while it always waits for the answer to
-// this call.
+// But if a harness runs only one prompt, it may exit before it sends this event. It always waits for the answer to this
+// call.
 func (h *Host) bindText(ctx context.Context, c client.Client, p schema.TextCompleteParams) error {
 	if p.Sent == "" {
 		return nil

@@ -20,9 +20,9 @@ func (h *harness) completed(text string) string {
 	return r.Text
 }
 
-// Defect D2 (docs/defects.md): the host removes tags that the model has put at the beginning of an answer, but only
-// tags that the session has given to a unit. All other section signs are text for the user, as in "§823 BGB". The
-// session has the tags 1 to 4.
+// Defect D2 (docs/defects.md): the host removes tags that the model has put at the beginning of an answer. It must
+// remove only tags that the session has given to a unit. All other section signs belong to the text, as in "§823 BGB".
+// The session has the tags 1 to 4.
 func TestOnlyGivenTagsComeOffAnAnswer(t *testing.T) {
 	h := turn(t)
 	for name, begin := range map[string]func(){"in memory": func() {}, "after a restart": h.restart} {

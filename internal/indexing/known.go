@@ -8,8 +8,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// KnownIn returns a function that adds facts to a session from the host's database in dir: the ordinals of its
-// messages, and which lines the user typed.
+// KnownIn returns a function that completes a session with facts that only the host's database in dir has: the ordinals
+// of its messages, and which lines the user typed.
 func KnownIn(dir string) func(context.Context, *rawhistory.Session) {
 	var known map[store.Key]bool
 	return func(ctx context.Context, s *rawhistory.Session) {

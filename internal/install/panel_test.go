@@ -129,7 +129,8 @@ func TestBrokenPanelListStopsNothing(t *testing.T) {
 	h.uninstall()
 }
 
-// A project's list must not name a path of this machine.
+// A project's configuration may be committed and used on other machines. So the plugin list must name the panel by a
+// path relative to the project, not by a path of this machine.
 func TestPanelOfAProject(t *testing.T) {
 	h := newHome(t)
 	h.Project = filepath.Join(h.root, "p")
@@ -147,7 +148,7 @@ func TestPanelOfAProject(t *testing.T) {
 	h.wantOnly(before)
 }
 
-// If the user has chosen an npm package as plugin, the panel comes from there, too.
+// If the user has chosen an npm package as the plugin, the panel must be loaded from the same package.
 func TestPanelOfAChosenPlugin(t *testing.T) {
 	h := newHome(t)
 	h.Plugin = "@magicctx/opencode"

@@ -45,7 +45,8 @@ func (p Place) pathOf(file, spec string) string {
 	return filepath.Clean(path)
 }
 
-// sameSpec ignores the version of a package, because a harness loads each package only once.
+// sameSpec reports whether two entries of a plugin list name the same plugin. It ignores the version of a package,
+// because a harness loads each package only once.
 func (p Place) sameSpec(file, a, b string) bool {
 	nameA, isPackageA := p.Harness.nameOf(a)
 	nameB, isPackageB := p.Harness.nameOf(b)

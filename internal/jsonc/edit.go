@@ -54,8 +54,8 @@ func removeIn(object *hujson.Object, path []string) (found bool) {
 	return found
 }
 
-// ReplaceTexts replaces each text value of the document with the result of `replace`. isMatched is true if the text is
-// the value of a key for which `matches` returns true, or is inside such a value.
+// ReplaceTexts replaces each text value of the document with the result of `replace`. isMatched tells `replace` whether
+// the text is the value of a key for which `matches` returns true, or is inside such a value.
 func (d *Document) ReplaceTexts(matches func(key string) bool, replace func(text string, isMatched bool) string) {
 	replaceIn(&d.Tree, false, matches, replace)
 }
@@ -80,7 +80,8 @@ func replaceIn(v *hujson.Value, isMatched bool, matches func(string) bool, repla
 	}
 }
 
-// Add adds a member in the author's style. `depth` is 0 for the root, 1 for an object in it, and so on.
+// Add adds a member with the indentation and the line breaks that the author of the file uses. `depth` is 0 for the
+// root, 1 for an object in it, and so on.
 func (d *Document) Add(object *hujson.Object, depth int, name string, value hujson.ValueTrimmed) {
 	l := layoutOf(d)
 	c := members{object}
@@ -106,7 +107,8 @@ func (d *Document) AddElement(list *hujson.Array, value hujson.Literal) {
 	list.Elements = append(list.Elements, hujson.ArrayElement{BeforeExtra: lead, Value: value, AfterExtra: tail})
 }
 
-// NewObject returns, for example, {"auto": false, "prune": false}. `depth` is the depth of the object around it.
+// NewObject returns an object in which each name has the same value, for example {"auto": false, "prune": false}.
+// `depth` is the depth of the object around it.
 func (d *Document) NewObject(depth int, value hujson.ValueTrimmed, names ...string) *hujson.Object {
 	l := layoutOf(d)
 	lead, separator, end := l.padding, l.gap, l.padding

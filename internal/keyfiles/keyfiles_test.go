@@ -66,7 +66,8 @@ func (b *bench) reads(sessions int, directory string, paths ...string) {
 	}))
 }
 
-// found returns "PATH=READS" for each file. If the file is gone or has no outline, it adds "gone" or "no outline".
+// found returns "PATH=READS" for each file that was found. It adds "gone" if the file no longer exists, and "no
+// outline" if the file has none.
 func (b *bench) found(shown ...string) string {
 	b.t.Helper()
 	b.Clock.(*clock.Manual).Advance(2 * freshMS * 1e6)
@@ -92,8 +93,8 @@ func (b *bench) expect(what, want string, shown ...string) {
 	}
 }
 
-// The most-read files come first. A call may name a file by its absolute path, and a call in a worktree counts for the
-// repository of the worktree.
+// The most-read files come first. A call may name a file by its absolute path. If a call reads a file in a worktree,
+// the read counts for the worktree's repository.
 func TestMostReadFilesComeFirst(t *testing.T) {
 	b := newBench(t)
 	b.expect("without an index", "")

@@ -6,7 +6,8 @@ import (
 	"sync"
 )
 
-// maxBytes is the size at which a log file is renamed. The renamed file replaces the file that was renamed before it.
+// When a log file would become larger than maxBytes, it is renamed. It replaces the file that was renamed before it, so
+// at most two files exist.
 const maxBytes = 10 << 20
 
 // A File is a log file. It keeps one older log file beside the current one, and is safe for concurrent use.

@@ -22,8 +22,9 @@ const (
 	maxPromptLimit = 10_000_000
 )
 
-// An input limit below smallInput is ignored if the window is at least farFromInput times as large. It may come from
-// a half-written catalogue: for a model with 400,000 tokens, a harness may read 6,748.
+// If the input limit is below smallInput, and the window is at least farFromInput times as large, the input limit is
+// ignored. It is probably a cut number: a harness that reads a half-written catalogue may see 6,748 for a model with
+// 400,000 tokens.
 const (
 	smallInput   = 20_000
 	farFromInput = 10

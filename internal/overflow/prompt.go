@@ -1,8 +1,8 @@
 package overflow
 
-// promptSizes are patterns whose first group is the size of the refused prompt. Some providers name two sizes: one with
-// the answer, and one of the messages alone. The size of the messages is the right one, so its patterns come first. No
-// pattern matches an excess ("by 4200 tokens").
+// promptSizes are patterns whose first group is the size of the refused prompt. Some providers name two sizes: the size
+// of the messages alone, and the size together with the answer. The size of the messages is the right one, so its
+// patterns come first. No pattern matches the amount by which a prompt is too long ("by 4200 tokens").
 var promptSizes = []pattern{
 	// "you requested 5000 tokens (4000 in the messages, 1000 in the completion)"
 	compile(number + ` (?:tokens )?(?:in|of) (?:the |your )?(?:messages|prompt|text input|input)`),

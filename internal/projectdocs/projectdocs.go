@@ -52,9 +52,8 @@ type stamp struct {
 	modified time.Time
 }
 
-// If the directory is missing or has no documents, Read returns no error. If ctx ends, Read returns at once,
-// and the reading goes on in the background. So a file system that does not answer blocks only one goroutine
-// per directory.
+// If the directory is missing or has no documents, Read returns no error. If ctx ends, Read returns immediately, while
+// a goroutine goes on reading. So if a file system does not answer, only one goroutine per directory hangs.
 func (r *Reader) Read(ctx context.Context, dir string) (Docs, error) {
 	done := r.running.DoChan(dir, func() (any, error) { return r.read(dir) })
 	select {

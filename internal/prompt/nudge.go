@@ -15,9 +15,9 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// nudge tells the model how much tool output it could drop, if this reminder is due. The reminder is a note
-// at the end of the newest unit. The provider has not seen this unit, so there is no bust. Every later wire
-// repeats the note (bug class A22 in docs/defects.md). The harness never stores it.
+// If a reminder is due, nudge tells the model how much tool output it could drop. The reminder is a note at the end of
+// the newest unit. The provider has not seen this unit yet, so the note causes no bust. Every later wire must repeat
+// the note (bug class A22 in docs/defects.md), because the harness never stores it.
 func (pr *Prompts) nudge(ctx context.Context, ps *pass.Pass) {
 	s, d, r := ps.Session, ps.Decision, ps.Readings
 	if !s.Mode().Reduces || r.LimitTokens <= 0 || r.Threshold <= 0 { // a reminder that is based on a guess would annoy the model

@@ -25,7 +25,7 @@ func TestNudgeTextsSpeakToTheModel(t *testing.T) {
 	}
 }
 
-// A subagent's session is never summarised, so ctx_expand would find nothing.
+// A subagent's session is never summarised, so ctx_expand would find nothing, and the guidance must not mention it.
 func TestSubagentsAreNotToldOfExpand(t *testing.T) {
 	if strings.Contains(guidanceFor(mode.Mode{IsSubagent: true, Reduces: true}, schema.Config{}), transcript.ExpandTool) {
 		t.Error("the guidance of a subagent names ctx_expand")

@@ -179,8 +179,8 @@ func TestAccountWithoutBreakpoints(t *testing.T) {
 	}
 }
 
-// A prompt grows, and the provider needs no breakpoints. Then the longer prompt must read all tokens of the earlier
-// prompt from the cache, except those of the last incomplete step.
+// Some providers need no breakpoints: they cache every prompt that is long enough, up to the last full step. If a
+// prompt only grows, the next request must read all of these tokens from the cache.
 func TestExtensionOfAPromptWithoutBreakpoints(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := rapid.SampledFrom(route.All()).Filter(route.Route.IsImplicit).Draw(t, "route")
@@ -236,8 +236,8 @@ func TestCountsAddUpToThePrompt(t *testing.T) {
 	})
 }
 
-// The harness puts breakpoints on the newest messages of every request. If the prompt only grows, and by fewer
-// blocks than the look-back, everything that was written is read from the cache.
+// The harness puts breakpoints on the newest messages of every request. If the prompt only grows, and by fewer blocks
+// than the look-back, the next request must read everything that was written.
 func TestExtensionReadsAllThatWasWritten(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		blocks := genPrompt(1).Draw(t, "prompt")

@@ -104,8 +104,8 @@ func (r Reader) StoredBy(ctx context.Context, s Session) (Stored, error) {
 	return Stored{Session: s, Source: path}, err
 }
 
-// The method `files` returns the sessions that are stored in files of their own, grouped by
-// program. In each group, the most recently written session comes first.
+// The method `files` returns the sessions of the programs that store each session in a separate file. It lists one
+// program after the other, and for each program the most recently written session first.
 func (r Reader) files(ctx context.Context, failed func(string, error)) (all []Source) {
 	all = filesWith(ctx, schema.HarnessPi, r.piFiles(failed), piFileAt, failed)
 	for _, harness := range Readable {

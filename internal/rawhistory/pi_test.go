@@ -105,8 +105,8 @@ func TestPiEditsChangeTheirTargets(t *testing.T) {
 	}
 }
 
-// An unreadable line gets an ordinal, and the entry before it is its parent. A last line that Pi is still
-// writing gets no ordinal.
+// An unreadable line of the session file still gets an ordinal, and the entry before it is its parent. But a last line
+// that Pi has not finished writing gets no ordinal.
 func TestPiBrokenLinesKeepTheirPlaces(t *testing.T) {
 	home := t.TempDir()
 	p := rawhistorytest.NewPi(t, home, session)

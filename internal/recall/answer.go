@@ -172,7 +172,7 @@ func holdsRun(text, run []string) bool {
 
 var bonus = map[class]float64{rule: 0.05, decision: 0.03, finding: 0.02}
 
-// isAnsweredAnew reports whether a later statement about the same terms revokes s, or says nearly the same.
+// isAnsweredAnew reports whether a later statement about the same terms revokes s or nearly repeats it.
 func isAnsweredAnew(s *spoken, said []spoken, asked []string) bool {
 	has := content(s.text)
 	about := slices.DeleteFunc(slices.Clone(asked), func(t string) bool { return !slices.Contains(has, t) })

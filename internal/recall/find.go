@@ -26,8 +26,8 @@ type fact struct {
 	at               int64
 	class            class
 	who              index.Role
-	// `text` is a sentence. If this sentence refers to the one before it, for example with "this", `lead` is the
-	// sentence before it. If the fact is a remedy, both may be empty.
+	// `text` is the sentence that states the fact. If it refers to the sentence before it, for example with "this",
+	// `lead` is that sentence. If the fact is a remedy, both may be empty.
 	lead, text string
 	remedy     *remedy
 	// `asked` lists the terms of the cue that led to the fact.
@@ -103,7 +103,7 @@ func (f *finder) frequency(term string) (int, error) {
 	return n, err
 }
 
-// rarest returns the terms that occur in the index, the rarest first.
+// rarest returns those of the given terms that occur in the index, the rarest first.
 func (f *finder) rarest(all []string) ([]string, error) {
 	var have []string
 	for _, t := range all {
@@ -308,7 +308,7 @@ func isLater(a, b *index.Hit) bool {
 	return a.At > b.At
 }
 
-// overlap returns the share of a's content that b also has.
+// overlap returns the share of the terms in a that also occur in b, from 0 to 1.
 func overlap(a, b string) float64 {
 	of := content(a)
 	if len(of) == 0 {
@@ -317,7 +317,7 @@ func overlap(a, b string) float64 {
 	return share(of, content(b))
 }
 
-// share returns the share of the terms `of` that are among the terms `in`. If `of` is empty, it returns 1.
+// share returns the share of the terms in `of` that also occur in `in`, from 0 to 1. If `of` is empty, it returns 1.
 func share(of, in []string) float64 {
 	if len(of) == 0 {
 		return 1

@@ -130,7 +130,8 @@ func replayOf(t *testing.T, name string) Summary {
 	return replayed[name]
 }
 
-// If a pass did not bust because of the price, the report must show this.
+// If a bust would cost more than it saves, the pass waits. The report must then show the cause "not-worth-it" and the
+// prices that led to it.
 func TestABustWaitsBecauseOfThePrice(t *testing.T) {
 	waits := 0
 	for _, p := range (anyway{edgeTrace, "primary", "anthropic", 32_000}).replay(t).Detail {

@@ -16,7 +16,8 @@ import (
 
 var judgeWhole = flag.Bool("judge", false, "let the judge see every committed trace in every mode and profile (minutes)")
 
-// Passes that change nothing are alike. With the value 5, the judge checks every fifth of these passes.
+// Passes that change nothing are alike, so the judge need not check all of them. With the value 5, it checks every
+// fifth one.
 var judgedEvery = map[string]int{
 	"short.jsonl.gz": 1, edgeTrace: 5, "long.jsonl.gz": 25, historyTrace: 25,
 	"pi-short.jsonl.gz": 1, "pi-" + edgeTrace: 5, "pi-long.jsonl.gz": 25, "opencode2.jsonl.gz": 5,

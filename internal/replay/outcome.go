@@ -34,7 +34,8 @@ func outcomesOf(passes []*Pass, unseen int) map[*Pass]Outcome {
 type stay struct {
 	// share is the share of the removed tokens that is still missing from the prompt.
 	share float64
-	// saved is the money in $ that one token would have saved up to this pass if it had never been sent.
+	// saved is the money, in $, that one removed token has saved up to this pass if it was removed before the first
+	// pass.
 	saved float64
 }
 
@@ -67,9 +68,9 @@ func followBusts(session []*Pass, unseen int, all map[*Pass]Outcome) {
 	}
 }
 
-// bustBetween computes the outcome of a bust from the bust's request and the request before it. The prompt of the
-// unmodified session grows by exactly the tokens that are new at this pass. If its prefix is cached, the unmodified
-// session reads all its other tokens from the cache. So every other token that is written again is a cost of the bust.
+// bustBetween computes the outcome of a bust from the bust's request and the request before it. If the prefix of the
+// unmodified session is cached, its request writes only the tokens that are new at this pass. All tokens that our
+// request writes beyond that are a cost of the bust.
 func bustBetween(before, bust *Pass) Outcome {
 	grown := bust.Raw.Prompt() - before.Raw.Prompt()
 	o := Outcome{

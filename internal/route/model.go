@@ -9,8 +9,8 @@ import (
 )
 
 // Of returns the route of a model, with the route's default life. npm is the npm package through which the harness
-// calls the provider, or Pi's name of the provider's API, or "". If the package or the provider serves only one family
-// of models, this alone decides the route. For a gateway, for example OpenRouter, the model's id decides.
+// calls the provider, or the name that Pi gives to the provider's API, or "". Some packages and providers serve only
+// one family of models, so they decide the route. For a gateway such as OpenRouter, the model's id decides.
 func Of(m schema.Model, npm string) Route {
 	provider, id := strings.ToLower(m.Provider), strings.ToLower(m.ID)
 	r := of(provider, id, npm)

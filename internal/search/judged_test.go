@@ -128,8 +128,9 @@ func number(s string) float64 {
 	return n
 }
 
-// scores are sums over n queries. ndcg is nDCG@10 of all grades. recall is the share of the messages with grade 2 or 3
-// that are among the first ten hits. mrr is one divided by the rank of the first such message.
+// scores are the sums of three measures over n queries. ndcg is nDCG@10 over all grades. recall is the share of the
+// messages with grade 2 or 3 that are among the first ten hits. mrr is 1 divided by the rank of the first of these
+// messages.
 type scores struct {
 	n                 int
 	ndcg, recall, mrr float64
@@ -148,8 +149,8 @@ type judgedQuery struct {
 	grades        map[string]int
 }
 
-// A line of a query file has three fields: the project with "w" (the query has words of the session) or "p" (the query
-// is a paraphrase), the query, and the grades.
+// A line of a query file is "PROJECT KIND | QUERY | GRADES". KIND is "w" if the query uses words of the session, and
+// "p" if it is a paraphrase. GRADES lists the messages that answer the query, for example "port=3 deploy=1".
 func (s *set) queries(half string) (all []judgedQuery) {
 	for _, line := range lines(s.t, half+".queries") {
 		if line == "" {

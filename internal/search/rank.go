@@ -24,24 +24,25 @@ const (
 // These weights give the best ranks for the tuning queries of the judged set. Small changes of the weights hardly
 // change the ranks.
 const (
-	// together is the largest gain for terms that stand close together, as a share of the score. A chunk gets it if all
-	// terms of the query stand next to each other.
+	// together is the largest gain that a chunk can get because the query's terms are close together in it, as a share
+	// of the score. The chunk gets the whole gain if all terms of the query are next to each other.
 	together = 0.5
 	// coverage is the share of the score that depends on how many of the query's terms the chunk has. A chunk with half
 	// of the terms, by weight, loses half of this share.
 	coverage = 0.8
-	// inContext applies to a term that is not in the chunk, but in the message before it. The term adds this share of
-	// its weight.
+	// If a term of the query is not in the chunk but in the message before it, the chunk gains this share of the term's
+	// weight.
 	inContext = 0.35
-	// nearby applies to a term that is not in the chunk, but in a message at most `far` messages away. The term adds
-	// this share of its score in that message, divided by the distance.
+	// If a term of the query is not in the chunk, but in a message at most `far` messages away, the chunk gains this
+	// share of the term's score in that message, divided by the distance.
 	nearby = 0.3
 	far    = 3
-	// A chunk that was found only because it is near another chunk is a hit if it reaches this share of the best score.
+	// A chunk may be found only because it is near another chunk. It becomes a hit only if it reaches this share of the
+	// best score.
 	besideAtLeast = 0.2
 	expanded      = 12
-	// A synonym has the share `synonym` of its term's weight. A word with little meaning, for example "make", has only
-	// the share `light` of its usual weight.
+	// If a text contains only a synonym of a term, the term counts with the share `synonym` of its weight. A word with
+	// little meaning, for example "make", counts with only the share `light`.
 	synonym = 0.7
 	light   = 0.4
 	// If the query asks for a rule or a decision, each rule and each decision gains this share of its score.
@@ -49,26 +50,26 @@ const (
 	// A chunk that was written just now gains this share of its score. The gain halves each month.
 	recent = 0.15
 	month  = 30 * 24 * 60 * 60 * 1000 // ms
-	// sense is the largest gain that a chunk can get for its meaning, as a share of the best score. The gain depends on
-	// the direction of the chunk's vector, after the mean direction of the n candidates was subtracted. A mean of few
-	// candidates says little. So their sum is divided by n+fewest and not by n, which makes the subtracted mean
-	// smaller.
+	// sense is the largest gain that a chunk can get because its meaning is close to the query's, as a share of the
+	// best score. Meanings are compared by the directions of vectors, after the mean vector of the candidates was
+	// subtracted. The mean of only a few candidates is unreliable, so it is made smaller: the sum of n vectors is
+	// divided by n+fewest instead of n.
 	sense  = 0.5
 	fewest = 10
 	// The second hit in a message keeps only this share of its score, and the third hit only the square of this share.
 	again = 0.5
 	least = 0.1
-	// A question and its answer belong together. So if one of two nearby messages has a lower score, this score rises by
-	// this share of the difference. In the same way, the score of a commit rises towards the best score in the hour
-	// before it.
+	// A question and its answer belong together. So if one of them scores lower, its score rises by this share of the
+	// difference between the two scores. In the same way, the score of a commit rises towards the best score in the
+	// hour before the commit.
 	answer       = 0.7
 	farthest     = 2              // messages
 	longTurn     = 50             // the largest distance, in messages, from a prompt to its answer
 	commitsAfter = 60 * 60 * 1000 // ms
 )
 
-// kinds has the factor by which a score is multiplied, for each kind of chunk. Rules of the user matter most, and most
-// searches look for texts.
+// kinds maps each kind of chunk to the factor by which its score is multiplied. Rules of the user matter most. Texts
+// count more than commands, because most searches look for texts.
 var kinds = map[index.Kind]float64{
 	index.Rule: 1.2, index.Decision: 1, index.Text: 1, index.Commit: 0.95, index.Error: 0.8, index.Command: 0.6, index.Write: 0.6, index.Read: 0.6,
 }

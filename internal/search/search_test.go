@@ -89,7 +89,7 @@ func TestRareWordsDecide(t *testing.T) {
 	want(t, search1(t, x, Query{Text: "why did we do what we did to the codec, is it the zebra", Limit: 1}), "the codec of the zebra was rewritten")
 }
 
-// A search for a rare word must not find texts with only a frequent word.
+// A search with a rare and a frequent word must not find texts that contain only the frequent word.
 func TestWeakHitsAreNotShown(t *testing.T) {
 	x := newIndex(t)
 	var texts []string
@@ -155,8 +155,8 @@ func TestOtherProjectsAreNotShown(t *testing.T) {
 	}
 }
 
-// Bug K1: in a session without a summary, a search found messages of the model's own prompt, which the model sees
-// anyway.
+// Bug K1: in a session without a summary, a search found messages that are still in the model's prompt. Such a hit
+// tells the model nothing new.
 func TestBugK1MessagesInFrontOfTheModelAreNotFound(t *testing.T) {
 	x := newIndex(t)
 	add(t, x, ours, "zebra one", "zebra two", "zebra three")
@@ -181,7 +181,8 @@ func TestBugK1MessagesInFrontOfTheModelAreNotFound(t *testing.T) {
 	}
 }
 
-// Bug K3: the messages that the model sees were left out only after the limit was applied, so no hit was left.
+// Bug K3: a search took the best hits up to its limit, and only then removed the messages that the model sees anyway.
+// If all of the best hits were visible, no hit was left.
 func TestBugK3VisibleMessagesTakeNoPlaces(t *testing.T) {
 	x := newIndex(t)
 	texts := []string{"zebra of old"}
@@ -210,7 +211,7 @@ func TestForkRepeatsNoHit(t *testing.T) {
 	}
 }
 
-// A query is written by a model and a text by anybody, so both may be hostile.
+// Queries come from a model, and indexed texts may come from anybody. Neither may be interpreted as query syntax.
 func TestHostileQueries(t *testing.T) {
 	x := newIndex(t)
 	add(t, x, ours, `say "hi" NEAR(x) OR 1=1 -- zebra`)

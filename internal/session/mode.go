@@ -19,7 +19,7 @@ func ModeOf(codec transcript.Codec, messages []json.Value, isSubagent, reduceEna
 	return mode.Mode{IsSubagent: isSubagent, Reduces: reduceEnabled && mayReduce(codec, messages)}
 }
 
-// The tool switches of the first user message say whether ctx_reduce is allowed.
+// mayReduce reports whether the model may call ctx_reduce. The tool switches of the first user message decide this.
 func mayReduce(codec transcript.Codec, messages []json.Value) bool {
 	for _, raw := range messages {
 		m := codec.Decode(raw)

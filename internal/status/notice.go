@@ -43,7 +43,8 @@ func (sb *Statuses) tellOfBust(ps *pass.Pass) {
 	})
 }
 
-// ifFollow ends a sentence about a saving. It says on how many further requests the saving depends.
+// ifFollow returns the end of the sentence "That saves …", for example " if 3 more requests follow". The bust saves the
+// money only if the session has so many further requests.
 func ifFollow(passes int) string {
 	switch passes {
 	case 0:
@@ -89,9 +90,9 @@ func Taken(ps *pass.Pass) string {
 	return strings.Join(parts, ", ")
 }
 
-// sparedBy estimates how many tokens a bust saves, in its own request and in the given number of requests after it
-// (passes). It compares with a session without the bust, whose prompt grows as fast, but stops at the size of the
-// window.
+// sparedBy estimates how many tokens a bust saves, in its own request and in the next `passes` requests. It compares
+// the session with the same session without the bust. Both prompts grow by `growth` tokens per request, but the larger
+// one cannot grow beyond the window.
 func sparedBy(d pipeline.Decision, window, growth, passes int) (saved promptcache.Tokens) {
 	rest, resent := max(0, d.Size.Current-d.Price.Removed), d.Price.Resent
 	spared := func(pass int) int {
@@ -112,11 +113,12 @@ func sparedBy(d pipeline.Decision, window, growth, passes int) (saved promptcach
 // tools of the harness need the rest of the window.
 const unfitShare = 90
 
-// toldOf is the newest prompt for which the user was told that it does not fit into the window.
+// toldOf remembers, for each session, the newest prompt for which the user was told that it does not fit into the
+// window.
 var toldOf = session.NewLastingSlot[string]()
 
-// tellOfPrompt tells the user, once for each prompt, if the prompt alone does not fit into the window. magicctx
-// cannot help then, because it never shortens an unanswered prompt.
+// If a prompt alone does not fit into the window, tellOfPrompt tells the user, once for each prompt. magicctx cannot
+// help then, because it never shortens an unanswered prompt.
 func (sb *Statuses) tellOfPrompt(ps *pass.Pass) {
 	prompt, tokens := ps.Session.Pipe.UnansweredPrompt()
 	limit := ps.Readings.Counting.Model.OwnTokens(ps.Readings.LimitTokens)

@@ -8,10 +8,11 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// The bug (P9): the notices named a saving of $3.20, but the status showed only $0.85. Each notice assumed that the
-// session would have as many requests again, and that each of them would save the removed tokens. But without the bust,
-// the growing prompt would have filled the window long before. The notices of later busts named no saving at all,
-// because the tokens of the earlier busts already filled the window.
+// The bug (P9): the notices promised a saving of $3.20, but the status later showed only $0.85. A notice assumed that
+// the session would have as many requests again as it had had so far, and that each of them would be shorter by all
+// removed tokens. But without the bust, the growing prompt would soon have filled the window, and could not have grown
+// further. The notices of later busts named no saving at all, because the tokens that earlier busts had removed
+// would have filled the window alone.
 func TestSavingOfABustCountsTheGrowth(t *testing.T) {
 	for name, test := range map[string]struct {
 		size, removed, window, passes int

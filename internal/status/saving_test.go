@@ -29,8 +29,8 @@ func TestSavingCountsWhatRequestsDidNotHaveToRead(t *testing.T) {
 		{"the harness takes messages back", []store.BilledPass{bust, {Pass: 3, Bust: true, BustCause: "transcript-changed", Usage: usage(8000)}}, 100_000, route.Cliff{}, tokens{Read: 10_000 + 4000, Write: -4000}},
 		{"the user goes back", []store.BilledPass{bust, {Pass: 3, Bust: true, BustCause: "head-reverted", Usage: usage(8000)}}, 100_000, route.Cliff{}, tokens{Read: 10_000 + 4000, Write: -4000}},
 		{"a pass without usage drops as well", []store.BilledPass{{Pass: 2, Bust: true, Removed: 10_000, Resent: 4000}, later}, 100_000, route.Cliff{}, tokens{Read: 10_000}},
-		// Without the drop, the request would have read 16,000 + 10,000 and written 5,000 tokens, all at twice
-		// the price.
+		// Without the drop, the prompt would have been above the cliff. The request would have read 16,000 + 10,000
+		// tokens and written 5,000 tokens, all at twice the price.
 		{"the prompt stays below a cliff", []store.BilledPass{{Pass: 2, Bust: true, Removed: 10_000}, later}, 100_000, route.Cliff{Above: 30_999, Factor: 2}, tokens{Read: 2*26_000 - 16_000, Write: 2*5000 - 5000}},
 		{"the cliff is further up", []store.BilledPass{{Pass: 2, Bust: true, Removed: 10_000}, later}, 100_000, route.Cliff{Above: 31_000, Factor: 2}, tokens{Read: 10_000}},
 		{"above the cliff in any case", []store.BilledPass{{Pass: 2, Bust: true, Removed: 10_000}, later}, 100_000, route.Cliff{Above: 9000, Factor: 5}, tokens{Read: 5 * 10_000}},

@@ -36,7 +36,7 @@ type errand struct {
 	// noun names the errand to the user, for example "wrap-up". command is the command that began it.
 	noun, command string
 	// scope is the range of messages that the errand summarises, and `next` is the first of them without a new summary.
-	// An errand that continues an interrupted one begins in the middle of its scope.
+	// If the errand continues an interrupted one, `next` starts in the middle of the scope.
 	scope  chronicle.Range
 	next   int
 	source session.RawSource
@@ -70,7 +70,7 @@ var (
 	errYielded   = fmt.Errorf("the window was filling up, so that newer messages had to be summarised first: %w", context.Canceled)
 )
 
-// A refusedCommand explains to the user why a command does nothing.
+// A refusedCommand is a text that explains to the user why a command does nothing.
 type refusedCommand string
 
 func (r refusedCommand) Error() string { return string(r) }

@@ -30,9 +30,9 @@ import (
 // The historian reads this number of the newest compartments, so that it can continue their story.
 const references = 6
 
-// The historian reads this number of the newest references in their first tier, and the older ones in their second
-// tier. It does not read their other tiers, because they would repeat the same content, and most of a run's cost is the
-// text that it reads.
+// Of these compartments, the historian reads the newest `detailed` ones in their first tier, and the older ones in
+// their second tier. It does not read the other tiers, because they would repeat the same content, and most of a run's
+// cost is the text that it reads.
 const detailed = 2
 
 func readChunk(u pipeline.Uncovered, snapshot history.Snapshot, budget int) (history.Chunk, error) {
@@ -47,7 +47,8 @@ func readChunk(u pipeline.Uncovered, snapshot history.Snapshot, budget int) (his
 	return chunk, nil
 }
 
-// The historian calls Raw only if it needs the raw messages. If no model answers, they are never read.
+// The historian calls Raw only when it needs the raw messages, to check an answer or to write an extract. A run that
+// ends before that does not convert them.
 func (h *Historian) job(s *session.Session, chunk history.Chunk, u pipeline.Uncovered) historian.Job {
 	j := h.pattern(s)
 	words := s.Pipe.Codec.Vocabulary()
@@ -90,7 +91,7 @@ func (h *Historian) historianLimit(ctx context.Context, w *passFacts) (int, erro
 	return history.HistorianLimit(limits...), nil
 }
 
-// The output of a command may have colours, which chunkOf removes.
+// chunkOf converts a chunk for the historian. It removes colour codes, which the output of a command may contain.
 func chunkOf(c history.Chunk) historian.Chunk {
 	return historian.Chunk{Range: c.Range, Text: format.WithoutSequences(c.Text()), Lines: c.Lines, ToolOnly: c.ToolOnly}
 }

@@ -22,8 +22,8 @@ import (
 // the same session.
 const CommandWrapUp = "ctx-wrapup"
 
-// keptTurns is the number of the newest turns that a wrap-up leaves out if the user gives no number. The user most
-// likely refers to these turns next.
+// If the user gives no number, a wrap-up leaves out this number of the newest turns, because the user's next prompt
+// most likely refers to them.
 const keptTurns = 3
 
 func (h *Historian) WrapUp(ctx context.Context, c client.Client, key store.Key, p schema.CommandExecuteParams) (schema.CommandExecuteResult, error) {
@@ -82,8 +82,8 @@ func (w *passFacts) wrapUpScope(uncovered pipeline.Uncovered, keep int) (scope c
 	return chronicle.Range{Start: snapshot.Start, End: snapshot.TailStart - 1}, snapshot.IsRunnable()
 }
 
-// WrapUpHint returns a sentence about the wrap-up that would free space now, or "". The caller holds the
-// session's lock.
+// If a wrap-up would free space now, WrapUpHint returns a sentence that tells the user so. Otherwise, it returns "".
+// The caller holds the session's lock.
 func (h *Historian) WrapUpHint(ctx context.Context, ps *pass.Pass) string {
 	if !h.summarises(ps) || stateOf(ps.Session).running != nil {
 		return ""
@@ -106,7 +106,8 @@ func linesOf(u pipeline.Uncovered, r chronicle.Range) (lines []chronicle.Place) 
 	return lines
 }
 
-// A wrapUp publishes each chunk when it is summarised. At its end, it makes the next pass show all of them.
+// A wrapUp publishes the summary of each chunk as soon as it is written. After the last one, it makes the next pass
+// show all of them.
 type wrapUp struct {
 	*errand
 	keep int
@@ -137,7 +138,7 @@ func (w *wrapUp) publish(ctx context.Context, done historian.Result) error {
 	return nil
 }
 
-// show asks the next pass for a bust. The caller holds the session's lock.
+// show makes the next pass bust, so that the prompt contains the new summaries. The caller holds the session's lock.
 func (w *wrapUp) show(ctx context.Context, s *session.Session) (string, error) {
 	if err := w.host.Store.RequestFlush(ctx, w.key, w.host.Clock.Now()); err != nil {
 		return "", err

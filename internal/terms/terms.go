@@ -11,7 +11,7 @@ const maxTerm = 64
 
 // Each calls `yield` for each term of a text, in order. `place` is the number of the word that contains the term. A
 // name that consists of several words gives a term for each word and one for the whole: getUserName gives get, user,
-// name and getusername. All terms are in the same memory, one after the other, so `yield` must not keep the slice.
+// name and getusername. The next term overwrites the memory of the slice `term`, so `yield` must not keep it.
 func Each(text string, yield func(term []byte, place int)) {
 	var s splitter
 	s.yield = yield
@@ -42,9 +42,13 @@ type splitter struct {
 }
 
 // split finds the words of a text. A word consists of letters, digits and underscores, and may have several parts. A
-// new part begins after an underscore, and at a letter after digits. It also begins at an upper-case letter after two
-// lower-case letters, and at an upper-case letter that begins a lower-case word, such as the P in HTTPParser. So 256MB
-// has two parts, while sha256, iPad and URLs have only one.
+// new part begins in these places:
+//   - after an underscore
+//   - at a letter after digits
+//   - at an upper-case letter after two lower-case letters
+//   - at an upper-case letter that begins a lower-case word, such as the P in HTTPParser
+//
+// So 256MB has two parts, while sha256, iPad and URLs have only one.
 func (s *splitter) split(text string) {
 	var last kind
 	for i := 0; i < len(text); {
@@ -101,7 +105,7 @@ func (s *splitter) begin() int {
 	return 0
 }
 
-// isPlural reports whether the rest of a word is only the s of a plural, as in URLs.
+// isPlural reports whether the rest of a word is only a plural s, as in URLs.
 func (s *splitter) isPlural(rest string) bool {
 	return rest[0] == 's' && (len(rest) == 1 || kinds[rest[1]] == none)
 }
@@ -164,7 +168,8 @@ var kinds = func() (k [256]kind) {
 	return k
 }()
 
-// isAlone reports whether a character is a term of its own, because its script puts no spaces between words.
+// isAlone reports whether a character is a term of its own. This holds for scripts that put no spaces between words,
+// for example Chinese.
 func isAlone(r rune) bool {
 	return r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai)
 }

@@ -85,8 +85,8 @@ func FuzzCount(f *testing.F) {
 	})
 }
 
-// slowCount is easy to verify by reading: it splits by a regular expression and always merges the pair with the
-// lowest rank first.
+// slowCount counts tokens in a way that is easy to verify by reading: it splits by a regular expression, and always
+// merges the pair with the lowest rank first.
 func slowCount(text string) int {
 	n := 0
 	for text != "" {

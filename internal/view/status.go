@@ -14,14 +14,15 @@ const maxRows = 10
 
 // A Page describes the output on which a status is printed.
 type Page struct {
-	// If Width is at least 20, no line has more columns than Width.
+	// Width is the maximum number of columns in a line. If it is below 20, lines may have 20 columns.
 	Width int
 	Color bool
-	// ASCII prints ASCII characters only. Plain leaves out the bar, for a screen reader.
+	// If ASCII is true, the output contains only ASCII characters. If Plain is true, it has no bar, so that a screen
+	// reader can read it.
 	ASCII, Plain bool
 	Now          time.Time
-	// NamesHarness makes a page about a single session name the session's harness. A page about several sessions names
-	// their harnesses if there is more than one.
+	// If NamesHarness is true, a page about a single session names the session's harness. A page about several sessions
+	// names their harnesses anyway, unless all of them have the same one.
 	NamesHarness bool
 	Program      string
 }

@@ -112,8 +112,8 @@ func TestNextBust(t *testing.T) {
 	}
 }
 
-// Content that a summary has replaced counts as removed, but not as dropped. The bug: the text did not say which
-// messages are summarised. If a piece was dropped as well, the text did not mention the summaries at all.
+// Content that a summary has replaced counts as removed, but not as dropped. The text used to hide the summaries: it
+// did not name the summarised messages, and if a piece was also dropped, it did not mention summaries at all.
 func TestDroppedNamesTheSummaries(t *testing.T) {
 	st := schema.SessionStatus{Units: 523, Tokens: schema.TokensBySource{Dropped: 4100}, Head: &schema.HeadStatus{}}
 	for _, want := range []string{"nothing of 523 pieces", "nothing of 523 pieces; messages 1-13 are summarised", "4.1k tokens, 3 of 523 pieces; messages 1-13 are summarised"} {
@@ -127,8 +127,9 @@ func TestDroppedNamesTheSummaries(t *testing.T) {
 	}
 }
 
-// The bar shows the size of the head in the provider's tokens. The bugs (P9): "in prompt" showed the size in the
-// host's tokens. An empty delta, a sentence of 22 tokens, was shown as "22 added since".
+// The status must give the size of the head in the provider's tokens, so that the text agrees with the bar. It had two
+// bugs (P9): "in prompt" gave the size in the host's tokens. And if nothing had been added since the fold, the status
+// said "22 added since", because the sentence that stands for an empty delta has 22 tokens.
 func TestHeadHasTheSizeOfTheBar(t *testing.T) {
 	head := schema.HeadStatus{Through: 50, Baseline: 3600, Delta: 100, FoldedAt: noon.UnixMilli(), FoldReason: "first-head", Sections: schema.HeadSections{Compartments: 3000}}
 	for measured, want := range map[int64]string{
@@ -145,7 +146,9 @@ func TestHeadHasTheSizeOfTheBar(t *testing.T) {
 	}
 }
 
-// The status says whether a budget is used up until tomorrow, or too small for any call.
+// If the budget stops an agent, the status says when the agent may ask a model again. If part of the budget is already
+// spent, this is the next day. If a single call needs more than the whole budget, the agent stops until the user raises
+// the budget.
 func TestBudgetSaysWhenWorkGoesOn(t *testing.T) {
 	until := noon.Add(3 * time.Hour).UnixMilli()
 	for _, test := range []struct {
@@ -169,7 +172,8 @@ func TestBudgetSaysWhenWorkGoesOn(t *testing.T) {
 	}
 }
 
-// The bug: the status named only the historian's budget, so a dreamer without money seemed idle.
+// The bug: the status named a used-up budget only for the historian. So when the dreamer's budget was used up, the
+// dreamer seemed to have nothing to do.
 func TestBudgetOfTheDreamerIsNamed(t *testing.T) {
 	stop := schema.BudgetStop{Agents: "others", Until: noon.Add(time.Hour).UnixMilli(), Money: 2, SpentMoney: 1.9, NeedsMoney: 0.2, Tokens: 9}
 	st := schema.SessionStatus{Dream: &schema.DreamStatus{Budget: &stop}}

@@ -66,8 +66,8 @@ func TestScreenFitsEachWidth(t *testing.T) {
 	}
 }
 
-// The bug: in a list that is 60 columns wide, a long argument of a call left no room for the size of the piece and for
-// the reason.
+// The bug: if a call had a long argument, a list of 60 columns had no room for the size of the piece and for the reason
+// why it was dropped.
 func TestPieceKeepsSizeAndReasonBesideALongArgument(t *testing.T) {
 	u := schema.DroppedUnit{Tag: 17, Tool: "read", About: "src/internal/very/deep/in/the/tree/of/the/project/main.go", Tokens: 2900, Rule: "duplicate calls"}
 	if got, want := Piece(u, 49), "§17§ read …ct/main.go  2.9k tokens, repeated call"; got != want {

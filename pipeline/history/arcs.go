@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// A span is a sequence of messages that the head, the historian and the tail must not separate. A cut is the ordinal of
-// the first message after it, so the span from 3 to 5 forbids the cuts 4 and 5.
+// A span is a sequence of messages that must stay together in the head, the historian's input or the tail. A cut is the
+// ordinal of the first message after it, so the span from 3 to 5 forbids the cuts 4 and 5.
 type span struct{ first, last int }
 
 type spans []span

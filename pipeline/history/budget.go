@@ -13,9 +13,9 @@ const (
 	defaultThreshold = 65
 )
 
-// TriggerBudget returns how many tokens the messages must have so that they are worth a run of the historian. `limit`
-// is the model's prompt limit in tokens, and `threshold` is in percent. The result must not depend on the size of the
-// last prompt, because this size is unknown after a restart.
+// TriggerBudget returns how many tokens of messages must wait for a summary before a run of the historian is worth its
+// cost. `limit` is the model's prompt limit in tokens, and `threshold` is in percent. The result must not depend on the
+// size of the last prompt, because this size is unknown after a restart.
 func TriggerBudget(limit int, threshold float64) int {
 	const least, most = 5000, 50_000
 	if limit <= 0 || math.IsNaN(threshold) {
@@ -34,8 +34,8 @@ func ChunkBudget(historianLimit int) int {
 	return min(max(least, round(float64(historianLimit)*0.25)), most)
 }
 
-// HistorianLimit returns the smallest of the known limits, because a fallback model reads the same chunk as the first
-// model. A limit of 0 is unknown.
+// HistorianLimit returns the smallest of the limits, because a fallback model reads the same chunk as the first model.
+// It ignores a limit of 0, which means that the limit is unknown.
 func HistorianLimit(limits ...int) int {
 	smallest := 0
 	for _, l := range limits {
@@ -49,8 +49,8 @@ func HistorianLimit(limits ...int) int {
 	return smallest
 }
 
-// WorkingSet returns how many tokens of the newest messages stay verbatim. The spending setting decides, but the result
-// is at most the size of the protected tail.
+// WorkingSet returns how many tokens of the newest messages stay verbatim. The number depends on the spending setting,
+// but is never larger than the protected tail.
 func WorkingSet(spending schema.Spending, limit int, threshold float64) int {
 	return min(tailTarget(limit, threshold, 0), allowed(spending).workingSet)
 }
@@ -58,8 +58,8 @@ func WorkingSet(spending schema.Spending, limit int, threshold float64) int {
 // SpendingBudget returns the maximum size, in tokens, of the history in the baseline.
 func SpendingBudget(spending schema.Spending) int { return allowed(spending).history }
 
-// PromptSize returns the size, in tokens, up to which the spending setting lets prompts grow. Reminders to drop content
-// treat this size as if it were the window.
+// PromptSize returns how large a prompt should become at most with this spending setting, in tokens. Reminders to drop
+// content treat this size as if it were the window.
 func PromptSize(spending schema.Spending) int { return allowed(spending).prompt }
 
 // The sizes are in tokens. docs/decisions.md has the measurements.
@@ -75,8 +75,8 @@ func allowed(spending schema.Spending) spendingLimits {
 	return spendingLimits{math.MaxInt, math.MaxInt, math.MaxInt}
 }
 
-// RunCost estimates the cost of a run of the historian whose chunk has this many tokens. The result is the number of
-// tokens that the session could read from its cache for the same money, or 0 if the price is unknown.
+// RunCost estimates the cost of a run of the historian whose chunk has this many tokens. The unit is the price of one
+// token that the session reads from its cache. If the price is unknown, the result is 0.
 func RunCost(tokens int, p schema.Price) int {
 	if p.Read <= 0 || p.Fresh <= 0 {
 		return 0

@@ -6,11 +6,12 @@ import "math"
 const Archived = 5
 
 const (
-	// minPressure is the lowest pressure. Without it, a short session would have a lower pressure. Its compartments
-	// would stay in tier 1 for long, and would then lose many tiers at one fold.
+	// The pressure is never below minPressure. If it were, the compartments of a short session would stay in tier 1 for
+	// a long time, and would then lose many tiers at one fold.
 	minPressure = 0.10
-	// The detail of a compartment decays with its age, which is the number of newer compartments. halfLife is its
-	// half-life, counted in newer compartments, at importance 50 and pressure 1.
+	// The age of a compartment is the number of newer compartments, and its detail decays with its age. At importance
+	// 50 and pressure 1, the half-life is halfLife compartments. It doubles with every importancePerDoubled points of
+	// importance.
 	halfLife             = 24
 	importancePerDoubled = 25
 	middleImportance     = 50

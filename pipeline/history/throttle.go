@@ -10,11 +10,11 @@ type Throttle struct {
 	Money        float64
 	// Pass is the number of the pass on which the newest run began or ended.
 	Pass int
-	// Waited counts the passes on which the trigger wanted a run, but no run began or was in progress. It starts from 0
-	// with each run, and with each new compartment.
+	// Waited counts the passes on which the trigger wanted a run, but no run began or was in progress. A new run and a
+	// new compartment reset it to 0.
 	Waited int
-	// Bouts counts how often the throttle has forgotten failed runs (see `forgotten`) since a model last wrote a
-	// compartment.
+	// Bouts counts how often the throttle has forgotten the failed runs and let a model try again (see `forgotten`). It
+	// is reset when a model writes a compartment.
 	Bouts int
 }
 
@@ -43,7 +43,7 @@ const (
 
 type Grant struct {
 	Way Way
-	// Tokens is the size of the messages that a run by a model may read.
+	// If Way is ByModel, Tokens is the largest number of tokens of messages that the run may read.
 	Tokens int
 	// IsFault means that messages have waited for a summary for too many passes. The session's status shows this fault.
 	IsFault bool
@@ -53,9 +53,9 @@ const (
 	maxBackoff = 8
 	// maxWaited is the number of passes that messages may wait for a summary before the status shows a fault.
 	maxWaited = 6
-	// After `forgotten` passes without a new attempt, the throttle forgets the failed runs, so that a failed model is
-	// asked again even if usage stays below the low mark. Each time it forgets, it waits twice as long as before, but
-	// doubles the wait at most maxBouts times.
+	// If no run was tried for `forgotten` passes, the throttle forgets the failed runs. Otherwise a model that failed
+	// once would not be asked again as long as usage stays below the low mark. Each time the throttle forgets, the next
+	// wait is twice as long, up to maxBouts doublings.
 	forgotten = 50
 	maxBouts  = 4
 )
@@ -69,7 +69,10 @@ func (t Throttle) at(pass int) Throttle {
 	return Throttle{Waited: t.Waited, Bouts: t.Bouts + 1}
 }
 
-// Next decides how this pass makes a compartment. Above the low mark, it returns Wait at most maxWaited times in a row.
+// Next decides whether a model summarises on this pass, or the host itself, or nobody. Below the low mark, messages can
+// wait for a model. Above it, space is needed: if the models have used up their allowance, or if the messages have
+// waited for maxWaited passes, the host writes an extract. So above the low mark, Next returns Wait at most maxWaited
+// times in a row.
 func (t Throttle) Next(d Demand) Grant {
 	t = t.at(d.Pass)
 	s := &d.Snapshot
@@ -89,9 +92,9 @@ func (t Throttle) Next(d Demand) Grant {
 	return grant
 }
 
-// left returns how many more tokens models may read until a run succeeds. isSpent means that they may read no more,
-// because the allowance of tokens or money is used up. One failed run alone never uses it up: the second run reads only
-// half of the chunk, so it may succeed.
+// left returns how many more tokens the models may read before a run succeeds. isSpent means that they may read no
+// more, because the allowance of tokens or money is used up. One failed run alone never uses it up: the second run
+// reads only half of the chunk, so it may succeed.
 func (t Throttle) left(d Demand) (tokens int, isSpent bool) {
 	allowed := allowance(d.Snapshot.Usage, d.Snapshot.Cap, d.Room)
 	tokens = allowed - t.Tokens
@@ -116,8 +119,8 @@ func (t Throttle) Waits() Throttle {
 	return t
 }
 
-// Begun records that a run by a model begins on a pass. It counts the granted tokens as read at once, because otherwise
-// a run that crashes would cost nothing.
+// Begun records that a model begins a run on a pass. It counts the granted tokens as read immediately. If it waited for
+// the end of the run, a run that crashes would cost nothing.
 func (t Throttle) Begun(pass int, g Grant) Throttle {
 	t = t.at(pass)
 	t.Runs, t.Tokens, t.Pass, t.Waited = t.Runs+1, t.Tokens+g.Tokens, pass, 0
@@ -141,7 +144,8 @@ func (t Throttle) Published(w Way) Throttle {
 	return t
 }
 
-// allowance returns how many tokens the historian's models may read while their runs fail.
+// allowance returns how many tokens the historian's models may read in failed runs before the throttle stops asking
+// them.
 func allowance(usage float64, runCap, room int) int {
 	part := func(share float64, most int) int { return min(round(float64(room)*share), most) }
 	switch {

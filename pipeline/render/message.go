@@ -176,9 +176,9 @@ func (r *messageRenderer) contents() {
 	}
 }
 
-// leave removes the whole message. It also removes hidden texts and hidden reasoning, because a part may be hidden only
-// because it is empty. The harness sends empty parts to some providers. If such a part were left, the provider would
-// refuse the request.
+// leave removes the whole message, including hidden texts and hidden reasoning. Such a part may be hidden only because
+// it is empty. The harness sends empty parts to some providers, and a provider would refuse a request with only this
+// part left.
 func (r *messageRenderer) leave() {
 	for i := range r.m.Parts {
 		p := &r.m.Parts[i]
@@ -188,8 +188,9 @@ func (r *messageRenderer) leave() {
 }
 
 // emptiness removes an answer without visible content. For many providers, the harness sends such an answer as an empty
-// text, which the provider's SDK joins with the steps around it. If the host has removed these steps, the SDK sends a
-// message without content, and the provider refuses the request. With Frame.KeepsText, shellText replaces the answer.
+// text, and the provider's SDK merges this text with the steps around it. If the host has removed these steps, nothing
+// is left to merge: the SDK sends a message without content, and the provider refuses the request. If Frame.KeepsText
+// is true, emptiness replaces the answer with shellText instead.
 func (r *messageRenderer) emptiness() {
 	if r.m.Role != transcript.Assistant || r.Profile.DropsEmptyText || !r.Codec.Vocabulary().SendsEmptyText {
 		return
@@ -242,7 +243,7 @@ func (r *messageRenderer) lastArc() int {
 	return -1
 }
 
-// isBlank reports whether only blank texts and reasoning are left. Providers refuse such an answer.
+// isBlank reports whether the rest of the message is only blank texts and reasoning. Providers refuse such an answer.
 func (r *messageRenderer) isBlank() bool {
 	for i := range r.m.Parts {
 		p := &r.m.Parts[i]
@@ -266,11 +267,11 @@ func (r *messageRenderer) keeps(k transcript.Kind) bool {
 // shellText replaces a message that has no content worth sending.
 const shellText = "[dropped]"
 
-// shell renders a message that has no content worth sending. There are two cases in which the message disappears: it
-// has calls and the profile removes steps only as a whole (Profile.StepsLeaveWhole), or the harness does not send empty
-// messages to this provider. Otherwise shellText stays in its place, so that the provider does not join the messages
-// before and after it. A message with signed thinking, or with Frame.KeepsText, always keeps a text. Without this text,
-// an older step with calls but without thinking could become the last answer, for example after a revert.
+// shell renders a message that has no content worth sending. Usually, shellText replaces the content, so that the
+// provider does not join the messages before and after it. The message disappears in two cases: it has calls and the
+// profile removes steps only as a whole (Profile.StepsLeaveWhole), or the harness does not send empty messages to this
+// provider. In the second case, a message with signed thinking, or with Frame.KeepsText, still keeps a text. Without
+// this text, an older step with calls but without thinking could become the last answer, for example after a revert.
 func (r *messageRenderer) shell() {
 	if r.Profile.StepsLeaveWhole && r.lastArc() >= 0 {
 		r.leave()
@@ -294,9 +295,9 @@ func (r *messageRenderer) replace(path string, v json.Value) {
 	r.patch = append(r.patch, schema.PatchOp{Op: "replace", Path: path, Value: v})
 }
 
-// put changes the text at path from raw to lead + body + note. If body is the same as raw, the harness already has this
-// text, so the patch contains only lead and note. If it repeated the text, the answer to a resync would contain all
-// texts of the session.
+// put changes the text at path from raw to lead + body + note. If body is the same as raw, the patch contains only lead
+// and note, because the harness already has the text. If patches repeated such texts, the answer to a resync would
+// contain all texts of the session.
 func (r *messageRenderer) put(path, raw, lead, body, note string) {
 	if body != raw {
 		r.replace(path, json.Quote(lead+body+note))

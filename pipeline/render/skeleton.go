@@ -17,9 +17,8 @@ const (
 	truncated = "...[truncated]"
 )
 
-// skeletonInput returns the shortened arguments of a skeleton, or nil if they stay whole. If an earlier edit has
-// already clamped the call's long arguments, they stay clamped, even if all arguments together are short enough for a
-// skeleton to keep them whole.
+// skeletonInput returns the shortened arguments of a skeleton. If they are short enough to stay whole, it returns nil.
+// But if an earlier edit has already clamped the call's long arguments, they stay clamped in any case.
 func skeletonInput(input json.Value, wasClamped bool) json.Value {
 	if clamped := clampInput(input); clamped != nil || !wasClamped {
 		return clamped

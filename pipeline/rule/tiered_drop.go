@@ -61,9 +61,9 @@ func freedSoFar(v View) int { return v.Goal.Current - v.Goal.Target - v.Need }
 
 type tierCandidate struct{ tag, tier, tokens int }
 
-// A tierPlan computes which tool outputs to drop. Tail is the number of tokens of all active units, including texts.
-// The plan treats the rest of the prompt as irreducible, so if Tail left out the texts, too little would be dropped
-// (bug class B14 in docs/defects.md).
+// A tierPlan computes which tool outputs to drop. Tail is the number of tokens of all active units. The plan treats the
+// rest of the prompt as irreducible. If Tail left out the texts, the plan would treat them as irreducible, too, and
+// would drop too little (bug class B14 in docs/defects.md).
 type tierPlan struct {
 	MaxTag, Protected              int
 	Current, Ceiling, Target, Tail int

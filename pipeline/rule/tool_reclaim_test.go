@@ -15,7 +15,7 @@ func TestToolReclaim(t *testing.T) {
 	queued := graced(4, conversation(assistant(read, read.queued(), read), user(text(1))))
 	invisible := graced(4, three())
 	invisible.Messages = invisible.Messages[1:]
-	// Of 21 tools only the first is outside the skeleton window.
+	// Of these 21 tool calls, only the oldest is outside the skeleton window.
 	long := graced(22, conversation(assistant(many(21, read)...), user(text(1))))
 
 	testRule(t, rule.ToolReclaim, []ruleCase{

@@ -61,7 +61,7 @@ func testCompress(t *testing.T, cases []compressCase) {
 	}
 }
 
-// Bug C16 (docs/defects.md): Compress took a line end for a blank, so a list became one sentence.
+// Bug C16 (docs/defects.md): Compress treated a line end as a blank, so a list became one sentence.
 func TestCompressKeepsLines(t *testing.T) {
 	testCompress(t, []compressCase{
 		{Lite, "- one\n- two\n  just three", "- one\n- two\n  three"},

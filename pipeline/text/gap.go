@@ -45,7 +45,8 @@ func units(s, large int64, largeName string, small int64, smallName string) stri
 	return text + " " + strconv.FormatInt(s%large/small, 10) + smallName
 }
 
-// GapMarker returns the comment that tells the model of a pause, with a line end, or "" if Gap returns "".
+// GapMarker returns the line that tells the model about a pause, for example "<!-- +2h 15m -->\n". If Gap returns "",
+// GapMarker returns "", too.
 func GapMarker(seconds float64) string {
 	gap := Gap(seconds)
 	if gap == "" {

@@ -93,7 +93,8 @@ func AllDone(todos []Todo) bool {
 	return len(todos) > 0
 }
 
-// TodoCallID derives the id of the call from the bytes of the state. So the same state always gives the same wire.
+// TodoCallID returns the id of the synthetic call that shows a todo list. It is a hash of the list's JSON, so as long
+// as the list is the same, the call is the same on every wire.
 func TodoCallID(state []byte) string {
 	sum := sha256.Sum256(state)
 	return todoCallPrefix + hex.EncodeToString(sum[:8])
@@ -106,8 +107,8 @@ type TodoPart struct {
 	Title  string
 }
 
-// NewTodoPart returns the part for a state that StateJSON has written. It returns false if it cannot read the state, or
-// if there is no open todo.
+// NewTodoPart returns the part that shows the todo list. `state` is the list in the form that StateJSON writes. If
+// `state` is invalid, or if no item of the list is open, NewTodoPart returns false.
 func NewTodoPart(state []byte) (TodoPart, bool) {
 	todos, ok := parseTodoList(json.Value(state))
 	if !ok || len(todos) == 0 || AllDone(todos) {

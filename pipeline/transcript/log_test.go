@@ -7,8 +7,8 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// Claude Code and Codex store texts of programs in the user's messages. But if the user writes a prompt that only
-// mentions such a text, the prompt is the user's.
+// Claude Code and Codex store texts of programs as if the user had written them. The host must recognise such texts.
+// But a prompt of the user that only mentions such a text is still the user's.
 func TestOriginsInSessionLogs(t *testing.T) {
 	for text, want := range map[string]string{
 		"fix it":                                                                        "U:fix it",

@@ -25,8 +25,8 @@ type typedCodec struct {
 	lines map[string]string
 }
 
-// Decode sets the field Typed of the first text whose author is the user. If the message was made from a command, this
-// text is the command's template. All other texts belong to attached files.
+// Decode sets the field Typed of the first text whose author is the user. In a message that the harness made from a
+// command, this text is the command's template, and all other texts belong to attached files.
 func (c typedCodec) Decode(raw json.Value) Message {
 	m := c.Codec.Decode(raw)
 	line := c.lines[m.Key]

@@ -42,8 +42,8 @@ func TestToolsOfOpenCode(t *testing.T) {
 	}
 }
 
-// Some system prompts contain no date, for example Pi's from version 0.87 on. If the vocabulary has no pattern for a
-// date, no text may be taken for one, or be changed.
+// The vocabulary of a harness has no pattern for a date if the harness's system prompt contains no date, as in Pi from
+// version 0.87 on. DateIn must then find no date, and WithDate must not change the text.
 func TestSystemPromptWithoutADate(t *testing.T) {
 	const prompt = "You are.\nCurrent date: 2026-11-22\n"
 	var v transcript.SystemVocabulary

@@ -17,7 +17,7 @@ import (
 // ErrForeign means that the process at the endpoint is not a host of this user.
 var ErrForeign = errors.New("not a host of this user")
 
-// dialAt connects to the endpoint, unless another user could have prepared the endpoint's directory.
+// dialAt connects to the endpoint. It refuses if the endpoint's directory may have been prepared by another user.
 func dialAt(ctx context.Context, e Endpoint) (net.Conn, error) {
 	if err := checkOwner(e.dir); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoHost, err)
@@ -72,8 +72,7 @@ func checkServer(socket *net.UnixConn, user int) error {
 const handshakeTimeout = 5 * time.Second
 
 // dialTCP connects to the address in the token file. If there is no file, the error wraps os.ErrNotExist. If no process
-// holds the host lock, the host is dead, and its port may belong to any other program. In this case, dialTCP ignores
-// the file.
+// holds the host lock, dialTCP ignores the file: the host is dead, and another program may already use its port.
 func dialTCP(ctx context.Context, e Endpoint) (net.Conn, error) {
 	if err := refusePipe(e.tcp()); err != nil {
 		return nil, err
@@ -119,9 +118,9 @@ func greetWithin(ctx context.Context, conn net.Conn, token string) error {
 	return conn.SetDeadline(time.Time{})
 }
 
-// isLocked reports whether a process holds the lock file at path. It creates no file. It tries to take a shared lock,
-// so that clients that ask at the same time do not disturb each other. A starting host that meets this lock tries
-// again.
+// isLocked reports whether a process holds the lock file at path. It does not create the file. It tries to take a
+// shared lock for a moment, so that several clients can ask at the same time. If a host starts at that moment and
+// cannot take its own lock, it tries again.
 func isLocked(path string) bool {
 	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() { // opening a named pipe would block
 		return false

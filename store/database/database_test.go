@@ -51,8 +51,8 @@ func TestPanicRollsBackAndFreesTheWriter(t *testing.T) {
 	storetest.Must(t, s.CommitPass(ctx, storetest.Commit(1)))
 }
 
-// Fixed bug: the patience of a context also bounded the duration of the transaction itself, so a session of 100,000
-// messages could not be stored.
+// The patience of a context must bound only the wait for the lock. The bug: it also bounded the transaction itself, so
+// a session of 100,000 messages could not be stored.
 func TestPatienceBoundsOnlyTheWaitForTheLock(t *testing.T) {
 	s := storetest.Open(t, t.TempDir())
 	const patience = 50 * time.Millisecond

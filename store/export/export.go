@@ -20,9 +20,9 @@ type Table struct {
 	Rows    [][]any
 }
 
-// The tables are in an order in which each table comes after the tables that it refers to. `where` selects the rows of
-// a session or of its project. unit_sums is not exported, because triggers fill it. All rows of models are exported,
-// because the user has only a few models.
+// Each table comes after the tables that it refers to. `where` selects the rows of a session or of its project.
+// unit_sums is not exported, because triggers fill it. All rows of models are exported, because the user has only a few
+// models.
 var exported = []struct{ name, where string }{
 	{"sessions", ofSession},
 	{"units", ofSession},

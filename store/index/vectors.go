@@ -12,8 +12,8 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// maxVectors limits the texts with a vector: more vectors make a search slower and the file larger. A test sets a
-// smaller limit.
+// maxVectors limits how many texts have a vector, because more vectors make a search slower and the file larger. A test
+// sets a smaller limit.
 var maxVectors = 25_000
 
 // ErrDimensions means that a vector and the vectors in the index have different numbers of dimensions.
@@ -28,7 +28,7 @@ type Waiting struct {
 //go:embed query/waiting.sql
 var waitingSQL string
 
-// Waiting returns the next texts that have no vector in the space, at most limit.
+// Waiting returns the next texts that have no vector in the space yet, at most `limit`.
 func (v *View) Waiting(space string, limit int) (all []Waiting, err error) {
 	err = v.x.scan(waitingSQL, func(s *sqlite3.Stmt) {
 		all = append(all, Waiting{s.ColumnInt64(0), s.ColumnInt64(1), s.ColumnText(2) + "\n" + s.ColumnText(3)})
@@ -51,8 +51,8 @@ func (v *View) Space() (name string, err error) {
 	return name, err
 }
 
-// PutVectors stores the vectors of waiting texts: unit vectors, or nil for a text that gets no vector. It deletes the
-// vectors of another space.
+// PutVectors stores the vectors of waiting texts. Each one is a unit vector, or nil if the text gets no vector. If the
+// index contains vectors of another space, PutVectors deletes them first.
 func (tx *Tx) PutVectors(space string, texts []Waiting, vectors [][]float32) error {
 	known, dimensions := false, 0
 	err := tx.x.scan(`SELECT name = ?, dimensions FROM space`, func(s *sqlite3.Stmt) { known, dimensions = s.ColumnBool(0), s.ColumnInt(1) }, space)
@@ -116,12 +116,12 @@ var (
 	chunkSQL string
 )
 
-// maxNearest bounds the texts that Nearest reads. Nearest may read more texts than it returns, because it must read a
-// text to check whether the scope includes the text.
+// maxNearest bounds how many texts Nearest reads. It may read more texts than it returns, because it can check only
+// after reading a text whether the text is in the scope.
 const maxNearest = 2_000
 
-// Nearest calls yield with the texts whose vectors are nearest to a unit vector, nearest first, at most limit times.
-// It compares the vector with all vectors of the scope.
+// Nearest finds the texts whose vectors are nearest to a unit vector. It calls `yield` for each of them, at most
+// `limit` times, with the nearest text first. It compares the vector with all vectors of the scope.
 func (v *View) Nearest(vector []float32, in Scope, limit int, yield func(Hit)) error {
 	if len(in.Kinds) > 0 && !slices.Contains(in.Kinds, Text) {
 		return nil

@@ -34,8 +34,8 @@ type OfProject struct {
 	MemoryID, ChangeID int64
 }
 
-// If two contents differ only in case and white space, their hash is the same. The TypeScript plugin uses the same MD5,
-// so that its memories can be imported. The hash is not for security.
+// hash returns the same value for two contents that differ only in case and white space. It is the MD5 that the
+// TypeScript plugin computes, whose memories can be imported. It is not used for security.
 func hash(content string) string {
 	sum := md5.Sum([]byte(strings.Join(strings.FieldsFunc(strings.ToLower(content), isSpace), " ")))
 	return hex.EncodeToString(sum[:])
@@ -59,13 +59,14 @@ var visibleSelectSQL string
 //go:embed query/memory_trim.sql
 var memoryTrimSQL string
 
-// maxMemories limits two groups of memories in a project: those from the historian, and those that models have written.
-// Each group may contain maxMemories. This is plenty, because the head shows at most about a hundred memories.
+// A project may have maxMemories memories from the historian, and as many again from models that call a tool. This is
+// plenty, because the head shows at most about a hundred memories.
 const maxMemories = 1_000
 
 // Learn turns the facts of a session into memories of its project, and returns the number of new memories. If a memory
 // with the same content already exists, Learn only counts that it was seen again; its status does not change. If the
-// project has more than maxMemories, Learn removes the memories that were not seen for the longest time.
+// historian has written more than maxMemories for the project, Learn deletes those that were not seen for the longest
+// time, except permanent ones.
 func Learn(tx *database.Tx, project string, facts []chronicle.Fact, harness, session string, now int64) (learned int, err error) {
 	if len(facts) > 0 && project == "" {
 		return 0, errors.New("its facts belong to no project")
@@ -137,9 +138,9 @@ const othersSQL = `
 	FROM workspace_members AS me JOIN workspace_members AS other USING (workspace)
 	WHERE me.project = ?1 AND other.project <> ?1`
 
-// Version returns a number that grows with each change of a memory. To save time, it does not always ask the database:
-// after each write, SQLite would have to read its pages again, which takes about 5 % of a pass. So it may notice a
-// write of another process up to a second late.
+// Version returns a number that grows with each change of a memory. It does not ask the database on each pass: after
+// each write, SQLite would have to read its pages again, which takes about 5 % of a pass. So if another process changes
+// a memory, Version may notice this up to a second late.
 func (s *Memories) Version(ctx context.Context) (int64, error) {
 	now := seenVersion{moment: s.now()}
 	if seen := s.seen.Load(); seen != nil && seen.moment == now.moment {

@@ -78,8 +78,8 @@ func Read(ctx context.Context, path string, read func(*DB) error) error {
 //go:embed query/missing.sql
 var missingSQL string
 
-// checkColumns fails if the database fits neither version 1 nor version 2 of OpenCode: for each of them, it lacks a
-// column that this package reads.
+// checkColumns fails if the database belongs to neither version of OpenCode. It belongs to a version if it has all
+// columns that this package reads from that version.
 func (db *DB) checkColumns() error {
 	err := file.Scan(db.conn, missingSQL, func(s *sqlite3.Stmt) {
 		version := s.ColumnInt(0)

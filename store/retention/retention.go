@@ -34,9 +34,9 @@ const tidyGap = 20 * time.Hour
 // returns the time of the oldest of them. Data may be deleted only if it had already expired at that time. If there
 // were too few tidies, Tidied returns 0.
 //
-// For example, suppose that a clock jumps 100 days ahead. The oldest of the stored tidies is still one from before the
-// jump, and the sessions in use had not expired then. So nothing is deleted. If the clock goes back, Tidied forgets the
-// tidies whose times are in the future.
+// For example, suppose that the clock jumps 100 days ahead. According to the clock, all sessions have then expired. But
+// the oldest stored tidy is from before the jump, and at that time, the sessions in use had not expired. So nothing is
+// deleted. If the clock goes back, Tidied forgets the tidies whose times are in the future.
 func Tidied(ctx context.Context, s *store.Store, now int64) (agreed int64, err error) {
 	err = s.Update(ctx, func(tx *database.Tx) error {
 		for _, statement := range []struct {
@@ -60,8 +60,9 @@ func Tidied(ctx context.Context, s *store.Store, now int64) (agreed int64, err e
 	return agreed, nil
 }
 
-// expiredSQL selects sessions that were not used since ?1, except the parent of a live session and the original of a
-// live fork. A fork has a copy of its original's first unit with the same fingerprint.
+// expiredSQL selects the sessions that were not used since ?1. It leaves out the parent of a live session and the
+// original of a live fork. It recognises the fork because the fork contains the original's first unit, with the same
+// fingerprint.
 const expiredSQL = `
 	SELECT s.harness, s.session_id
 	FROM sessions AS s
@@ -80,8 +81,8 @@ const expiredSQL = `
 		)
 	ORDER BY max(s.updated_at, s.last_pass_at)`
 
-// Expired returns the sessions that were last used before the time `before` (Unix ms) and that no recently used session
-// needs.
+// Expired returns the sessions that were last used before the time `before` (Unix ms). It leaves out sessions that a
+// recently used session still needs.
 func Expired(ctx context.Context, s *store.Store, before int64) (keys []store.Key, err error) {
 	err = s.View(ctx, func(c *sqlite3.Conn) error {
 		return file.Scan(c, expiredSQL, func(row *sqlite3.Stmt) {

@@ -13,8 +13,9 @@ import (
 	"github.com/magicctx/magicctx-host/store/file"
 )
 
-// A run holds the lease of its work, so that two runs never do the same work. If a run hangs, it loses its lease after
-// LeaseTerm. Another run may then begin, and the store refuses a publication of the first run.
+// A run holds the lease of its work, so that two runs never do the same work. A run that hangs does not renew its
+// lease, and loses it after LeaseTerm. Another run may then begin. If the first run continues later, the store refuses
+// its publication.
 const (
 	LeaseTerm   = 5 * time.Minute
 	LeaseRenews = time.Minute // how often a run renews its lease
@@ -46,8 +47,8 @@ func (s *Leases) Hold() { s.term = heldTerm }
 // heldTerm is longer than any recorded session.
 const heldTerm = 100 * 365 * 24 * time.Hour
 
-// Acquire takes the lease of a work for holder, the unique name of one run. If another run holds the lease, or if the
-// session is unknown, acquired is false. A holder can prolong its own lease.
+// Acquire gives the lease of w to `holder`, which is the unique name of one run. If another run holds the lease, or if
+// the session is unknown, acquired is false. A run that already holds the lease prolongs it.
 func (s *Leases) Acquire(ctx context.Context, w Work, holder string) (acquired bool, err error) {
 	err = s.db.Update(ctx, func(tx *database.Tx) error {
 		if err := ensureWork(tx, w); err != nil {

@@ -25,7 +25,9 @@ export function handlers(of: () => Owner): Handlers {
   }
 }
 
-/** Pi's catalogue may not contain the model of the session. */
+/**
+ * Returns the session's current model if it is the wanted one. This finds a model that Pi's catalogue does not contain.
+ */
 function same<M extends { provider: string; id: string }>(model: M | undefined, { provider, id }: { provider: string; id: string }): M | undefined {
   return model?.provider === provider && model.id === id ? model : undefined
 }

@@ -3,7 +3,9 @@ import { Instance } from "./instance.ts"
 
 declare const shimVersion: string // defined by the bundler
 
-/** When Pi quits, the host has this time to end, in ms. Then it is killed. */
+/**
+ * When Pi quits, the shim waits graceMS for the host to end, and then kills it. Pi itself waits at most endMS for this.
+ */
 const graceMS = 1_500
 const endMS = 2_000
 
@@ -34,7 +36,8 @@ function home(): Home {
   const log = openLog("pi-shim")
   const options = { harness: "pi", keepsAlive: true } as const
   const lease = acquireHost(() => new Host(() => startHost(locateHost(import.meta.url, process.env, "pi"), log, options), log))
-  // After an update of the extension and a reload, the new code cannot use the objects of the old code.
+  // After an update of the extension and a reload, the new code cannot use the objects of the old code. So it disposes
+  // the old instances and creates new objects.
   for (const instance of old?.instances.values() ?? []) instance.dispose()
   return (everywhere[place] = { version: shimVersion, lease, log, instances: new Map() })
 }

@@ -48,14 +48,14 @@ export function hasFailed(message: Message): boolean {
   return message.role === "assistant" && (stopReason === "error" || stopReason === "aborted")
 }
 
-/** Returns the key of a message that is alone in its array. */
+/** Returns the key of a single message. In an array, messages with equal values would get different keys. */
 export function keyOf(message: Message): string {
   return new Keys().next(message)
 }
 
 /**
- * Copies a message and its blocks, because patches write into both. Pi may have passed us the session's own objects, if
- * an earlier extension has returned them. Without the copy, Pi would then store the patched texts.
+ * Copies a message and its blocks, because patches write into both. If an earlier extension has returned the session's
+ * own objects, Pi passes them on to us. Without the copy, Pi would then store the patched texts.
  */
 function own(message: Message): Message {
   if (typeof message !== "object" || message === null) return message
@@ -71,7 +71,8 @@ function isPlain(value: unknown): value is object {
 /**
  * A message's key consists of values that Pi copies unchanged, for example `user:1700000000000` with its timestamp. So
  * the key is the same in all versions, in the array, in the event message_end, and after a fork. The id of the session
- * entry is no key: it changes in a copy, and in Pi 0.74 the newest messages have no entry yet.
+ * entry would not work as a key: it changes when the session is copied, and in Pi 0.74 the newest messages have no
+ * entry yet.
  */
 class Keys {
   private readonly seen = new Map<string, number>()

@@ -2,28 +2,33 @@ import type { Message } from "./pi.ts"
 import type { Step } from "./steps.ts"
 
 /**
- * How many typed lines the shim remembers. If the user types lines while the model works, Pi makes messages from them
- * only later, so several lines may wait.
+ * How many typed lines the shim remembers. Several lines can wait at the same time: while the model works, the user may
+ * type more lines, and Pi turns them into messages only later.
  */
 const remembered = 100
 
 /**
- * Remembers the lines that the user typed. Pi stores only the messages that it makes from them, for example the text of
- * a prompt template, or piped input followed by the words of the command line.
+ * Remembers the lines that the user typed. Pi itself stores only the messages that it makes from them. Such a message
+ * may contain the text of a prompt template instead of the command, or piped input before the words of the command
+ * line.
  */
 export class Lines {
   private lines: { session: string; text: string; words: string | undefined; at: number; isRead: boolean }[] = []
 
-  /** A line with the source "rpc" comes from a program that controls Pi. It is treated as typed. */
+  /**
+   * Remembers a line that the user has typed. A line with the source "rpc" comes from a program that controls Pi, and
+   * is treated in the same way.
+   */
   note(session: string, text: string, source?: string): void {
     const words = source === "rpc" || this.lines.length > 0 ? undefined : afterPipedInput(text)
     this.lines = [...this.lines.slice(1 - remembered), { session, text, words, at: Date.now(), isRead: false }]
   }
 
   /**
-   * Finds the new prompts whose text differs from the line that the user typed. Calls `replaced` with the id of each
-   * such prompt, and with its line. Pi makes a prompt directly after it has read the line, so the newest earlier line
-   * belongs to the prompt. A line with /skill: is left out, because Pi puts the line's words into the prompt.
+   * Calls `replaced` with the id and the typed line of each new prompt that Pi has made from a command such as /review,
+   * or from piped input. Pi makes a prompt directly after it has read the line, so a prompt belongs to the newest line
+   * that is not later than the prompt. A line with /skill: needs no call, because Pi's prompt contains the words that
+   * the user typed after it.
    */
   read(session: string, steps: readonly Step[], replaced: (id: string, line: string) => void): void {
     for (const { id, message } of steps) {

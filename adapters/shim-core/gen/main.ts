@@ -1,4 +1,4 @@
-// Writes the files that are generated from projections, for `npm run generate`.
+// Writes the shims' generated files (see files.ts). `npm run generate` runs this program.
 import { mkdirSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { files } from "./files.ts"

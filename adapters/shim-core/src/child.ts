@@ -29,9 +29,9 @@ export interface ChildOptions {
   /** The harness's name for `magicctx-host install`. */
   readonly harness: Harness
   /**
-   * If true, the child keeps this process alive until stop is called. Some harnesses exit as soon as their event loop
-   * is empty, so they would exit while a hook waits for the child. The child also gets its own process group.
-   * Otherwise, a Ctrl-C in the terminal would end it together with the harness.
+   * If true, the child keeps this process alive until stop is called. This is for harnesses that exit as soon as their
+   * event loop is empty, even while a hook waits for the child. The child also gets its own process group, so that a
+   * Ctrl-C in the terminal does not end it together with the harness.
    */
   readonly keepsAlive: boolean
 }

@@ -5,7 +5,8 @@ import { timeoutMS } from "./timeouts.ts"
 
 /** Runs one of the host's tools. If the tool cannot run, throws an error with the text for the model. */
 export async function executeTool(host: Host, params: ToolExecuteParams, signal?: AbortSignal): Promise<ToolExecuteResult> {
-  // The host stores its result under the call id. So if the host crashes, a call with an id may be sent again.
+  // The host stores the tool's result under the call id. So if the host crashes, the shim may send a call with an id
+  // again.
   const options = { timeoutMS: timeoutMS.tool, once: !params.callId, ...(signal && { signal }) }
   try {
     return await host.call(Method.ToolExecute, params, options)

@@ -30,8 +30,8 @@ export interface Project {
 }
 
 /**
- * A PluginInstance serves one directory. It contains everything that the shims of all harnesses share. It opens the
- * directory in the host. If the host cannot work, it tells the user once, and asks the host again before each pass.
+ * A PluginInstance serves one directory. It contains everything that the shims of all harnesses share: it opens the
+ * directory in the host, and if the host cannot work, it tells the user once and asks the host again before each pass.
  * Each shim adds its own hooks.
  */
 export abstract class PluginInstance {
@@ -44,7 +44,9 @@ export abstract class PluginInstance {
   readonly #params: InitializeParams
   readonly #opening: Opening
   readonly #registrations: Registrations
-  /** The reason why the host does not work, as the user was told; undefined while the host works. */
+  /**
+   * The reason why the host does not work, in the words that the user was shown. It is undefined while the host works.
+   */
   #trouble: string | undefined
   /**
    * True if a pass has failed in the current episode of trouble. Then only a successful pass ends the episode; a new
@@ -91,9 +93,9 @@ export abstract class PluginInstance {
   protected abstract tell(text: string, isTrouble: boolean): void
 
   /**
-   * The last sentence of the notice about trouble, for one case: the host did not work at the start, and the shim
-   * remembers no tools and commands from an earlier start. It begins with a space, for example " Its tools and commands
-   * are there after the next start of Pi."
+   * The last sentence of the notice about trouble if the host did not work at the start and the shim remembers no tools
+   * and commands from an earlier start. It begins with a space, for example " Its tools and commands are there after
+   * the next start of Pi."
    */
   protected abstract readonly noticeAtStart: string
 
@@ -131,7 +133,7 @@ export abstract class PluginInstance {
 
   /**
    * Waits for the host's first answer to initialize, and tells the user if something is wrong. Returns the answer with
-   * the tools and commands that the shim must register. If the host cannot work, this is the answer from an earlier
+   * the tools and commands that the shim must register. If the host cannot work, it returns the answer from an earlier
    * start.
    */
   async opened(timeoutMS: number): Promise<InitializeResult | undefined> {

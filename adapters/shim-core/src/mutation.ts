@@ -28,7 +28,9 @@ export function kept(
   return found
 }
 
-/** The last good mutation: it says how an array became the wire. */
+/**
+ * The last good mutation, which turned an array into the wire. If the host cannot answer, the shim applies it again.
+ */
 export interface Applied {
   head: readonly unknown[]
   patches: Map<string, CompiledPatch>

@@ -143,7 +143,7 @@ async function showSession([harness, session]) {
   showReplay()
 }
 
-/** Draws the chart of a session, with the layout of magicctx-host replay --html. */
+/** Draws the chart of a session. It has the same layout as the chart of `magicctx-host replay --html`. */
 function drawTimeline(t, model) {
   const parts = [plural(t.Requests, "request"), plural(t.Busts, "bust"), `${t.HitRate} of the prompts from the cache`]
   if (t.Bill) parts.push(`${t.Bill} for the prompts, at the prices of ${model}`)
@@ -298,7 +298,7 @@ function runLine(r) {
 
 /**
  * Creates a button that asks for confirmation, and then calls `act`. The result of `act`, for example an element,
- * replaces the button. If there is no result, the button comes back.
+ * replaces the button. If `act` returns nothing, the button comes back.
  */
 function afterQuestion(text, label, question, act) {
   const place = element("span", {})

@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// A page shows at most this many rows of a table, and units of a bust, so that it stays small. `--json` prints all
-	// of them.
+	// To keep the page small, it shows at most maxRows rows of a table, and for each bust at most maxUnits of the
+	// edited units. `--json` prints all of them.
 	maxRows     = 200
 	maxUnits    = 40
 	slowestRows = 8

@@ -15,7 +15,7 @@ import (
 // More lines for busts would hide the plot.
 const maxBustLines = 40
 
-// markerSlots is the number of bust markers for which the plot is wide enough.
+// The plot has room for this many bust markers side by side. Busts that fall into the same place share a marker.
 const markerSlots = 120
 
 type sessionView struct {
@@ -153,8 +153,8 @@ func (v *sessionView) addHistory(passes []*replay.Pass) {
 	}
 }
 
-// scale returns the size at the top of the plot. If the window is far larger than the prompts, a line for it would
-// flatten the curves. So a text mentions the window instead.
+// scale returns the size at the top of the plot, and the lines for the threshold and the window. If the window is far
+// larger than the prompts, its line would flatten the curves. So a text mentions the window instead.
 func scale(passes []*replay.Pass) (float64, []limit) {
 	full, last := 1, passes[len(passes)-1]
 	for _, p := range passes {

@@ -66,8 +66,7 @@ type printer struct {
 	spanWidth, causeWidth int
 }
 
-// missing prints what is missing in the trace. It comes first, because the missing parts make the rest of the report
-// less reliable.
+// missing prints what the trace lacks. The report begins with this, because it makes all later figures less reliable.
 func (p *printer) missing(all []string) {
 	if len(all) == 0 {
 		return

@@ -94,7 +94,8 @@ func TestPriceNote(t *testing.T) {
 	}
 }
 
-// In the timeline, each bust has a line with notes. A series of passes that wait has one such line in total.
+// In the timeline, each bust has a line with its cost and gain. Several passes in a row may wait because a bust does
+// not pay off. Only one of them has such a line.
 func TestTimelineTellsPrices(t *testing.T) {
 	waits := func() *replay.Pass {
 		return priced(schema.Steady, "not-worth-it", schema.BustPrice{Resent: 99_900, Removed: 99_800, BreakEven: 88_888, Forecast: 5000})
@@ -222,7 +223,7 @@ func TestOutcomeNote(t *testing.T) {
 	}
 }
 
-// A pass above the window has a separate red line, and the findings name it.
+// Each pass whose prompt exceeds the window has a red line in the timeline and in the findings.
 func TestPromptsAboveTheWindowAreRed(t *testing.T) {
 	var passes []*replay.Pass
 	for range 9 {
@@ -270,7 +271,8 @@ func TestC12ReportBeginsWithTheMissingParts(t *testing.T) {
 	}
 }
 
-// A fold and a publication are never joined with uneventful passes, and the report ends with the state of the history.
+// The timeline joins uneventful passes into one line, but a pass with a fold or a publication keeps its own line. The
+// report must also show the state of the history at the end.
 func TestReportTellsTheHistory(t *testing.T) {
 	var passes []*replay.Pass
 	for range 9 {

@@ -47,7 +47,7 @@ func (db *DB) Exec(sql string) {
 	db.must(db.conn.Exec(sql))
 }
 
-// The argument `more` sets other columns, for example "status = 'archived'".
+// Memory inserts a memory. The argument `more` sets additional columns, for example "status = 'archived'".
 func (db *DB) Memory(project, category, content, more string) {
 	db.t.Helper()
 	db.rows++

@@ -8,7 +8,7 @@ export function handlers(client: Client): Handlers {
 
   return {
     async [Method.ModelLimits]({ model }) {
-      // OpenCode has no call for a single model, so the shim reads the whole catalogue once and keeps it.
+      // OpenCode's API cannot look up a single model, so the shim reads the whole catalogue once and keeps it.
       providers ??= data(client.config.providers()).then((catalogue) => catalogue.providers)
       try {
         return modelLimits(await providers, model.provider, model.id)

@@ -85,7 +85,8 @@ export class Instance extends PluginInstance {
 
   protected override tell(text: string, isTrouble: boolean): void {
     this.warn(text)
-    // compactionNotice needs OpenCode's configuration, which is not known during the start, so it is called later.
+    // compactionNotice needs OpenCode's configuration, which is not known during the start. So it is called only when
+    // the notice is shown.
     if (isTrouble) this.notices.addTrouble(() => text + this.compactionNotice("\n")) // the text may end with a command
     else this.notices.add(() => text)
   }
@@ -104,7 +105,7 @@ export class Instance extends PluginInstance {
     if (this.acceptsCalls) this.flushWarnings()
   }
 
-  /** Called by every hook. When OpenCode calls a hook, it also accepts calls. */
+  /** Called by every hook, because OpenCode accepts calls once it calls hooks. */
   private flushWarnings(): void {
     if (!this.acceptsCalls) removeOrphans(this.client).catch((err) => this.log.warn("orphaned sessions not removed", { cause: asError(err).message }))
     this.acceptsCalls = true

@@ -43,8 +43,8 @@ export async function transform(instance: Instance, _: unknown, { messages }: { 
 const abortMS = 1_000
 
 /**
- * Ends a hidden agent after its last step. At its own limit, OpenCode only asks the model to stop: a model that
- * continues to call tools is never stopped.
+ * Ends a hidden agent after its last step. OpenCode's own limit is not enough: OpenCode then only asks the model to
+ * stop, and never stops a model that continues to call tools.
  */
 async function endBehindLastStep({ client }: Instance, session: string, messages: readonly Message[]): Promise<void> {
   if (messages.filter(({ info }) => info.role === "assistant").length < (stepsOf.get(session) ?? Infinity)) return
@@ -56,7 +56,7 @@ async function endBehindLastStep({ client }: Instance, session: string, messages
 
 /**
  * Limits the answers of a hidden agent. Providers add the budget for thinking to this limit, so `params` also removes
- * this budget. If OpenCode sets no maxOutputTokens, the provider supports no limit.
+ * this budget. If OpenCode sets no maxOutputTokens, the provider does not support such a limit.
  */
 export function params({ sessionID }: { sessionID: string }, output: Params): void {
   const most = outputOf.get(sessionID)
@@ -82,7 +82,10 @@ export async function system(instance: Instance, input: SystemInput, output: { s
   if (refusal) throw refusal
 }
 
-/** How the system prompts of OpenCode's own agents (title, summary, compaction) begin. The host has the same list. */
+/**
+ * The beginnings of the system prompts of OpenCode's own agents (title, summary, compaction). The host has the same
+ * list.
+ */
 const asideOpenings = ["You are a title generator.", "Summarize what was done in this conversation.", "You are a context summarization agent."]
 
 /**

@@ -36,7 +36,10 @@ export class Sessions extends Turns {
   readonly aside = new Set<string>()
   /** Sessions in which a hidden agent runs. The shim does not change their messages. */
   readonly hidden = new Set<string>()
-  /** For each session, the texts into which OpenCode has expanded commands, each with the line that the user typed. */
+  /**
+   * The commands of each session that wait for their message: the text into which OpenCode has expanded the command,
+   * and the line that the user typed.
+   */
   private readonly templates = new Map<string, { text: string; line: string }[]>()
   private readonly client: Client
   private readonly parents = new Map<string, string>()
@@ -56,7 +59,8 @@ export class Sessions extends Turns {
 
   observe({ type, properties }: Event): void {
     const { info, sessionID, status } = properties
-    // The event can arrive before runAgent receives the id of the new session.
+    // This event can arrive before runAgent receives the id of the new session, so the shim recognises the session by
+    // its title.
     if (type === "session.created" && info?.id && owner(info) === process.pid) children.set(info.id, undefined)
     if ((type === "session.created" || type === "session.updated") && info?.id) this.parents.set(info.id, info.parentID ?? "")
     if (type === "session.deleted") this.forget(info?.id ?? sessionID ?? "")
@@ -140,9 +144,10 @@ export class Sessions extends Turns {
   }
 
   /**
-   * OpenCode waits for this method before it stores a user message. From then until the prompt's turn ends, the shim
-   * stores no message. If the shim is already storing a message, the prompt waits until this message is stored, and gets
-   * a later time. OpenCode answers the user message with the latest time, so the prompt must have this time.
+   * OpenCode calls this method before it stores a user message, and waits until it returns. From then on, the shim
+   * stores no message until the prompt's turn ends. If the shim is already storing a message, the prompt waits until
+   * this message is stored, and then gets a later time than the message. This is necessary because OpenCode answers the
+   * user message with the latest time.
    */
   async prompted(session: string, message: { id: string; time: { created: number } }, text: string | undefined): Promise<void> {
     const ours = [...(this.storing.get(session) ?? [])]
@@ -205,7 +210,7 @@ export class Sessions extends Turns {
   }
 }
 
-/** Returns the texts that are not synthetic, because OpenCode treats these as the user's words. */
+/** Returns the texts that OpenCode treats as the user's words. These are all texts that are not synthetic. */
 function textsOf(parts: unknown[]): string[] {
   return (parts as { type?: string; text?: string; synthetic?: boolean }[]).flatMap(({ type, text, synthetic }) => (type === "text" && text && !synthetic ? [text] : []))
 }

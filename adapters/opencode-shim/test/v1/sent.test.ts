@@ -9,7 +9,10 @@ const works = { "session/system": { system: [prompt, "guidance"] } }
 const failing = { errors: { "session/system": { code: -32603, message: "scripted" } } }
 let sessions = 0
 
-/** Starts a session. Each request of a test consists of calls of `messages` and `system`. */
+/**
+ * Starts a session. For each request, OpenCode calls two hooks of the plugin. A test does the same with `messages` and
+ * `system`.
+ */
 async function start(t: TestContext, session = `ses_sent_${++sessions}`) {
   const { hooks, received, opencode } = await load(t, { agents: [{ name: "hidden", description: "d", prompt: "p", tools: [] }] }, { results: works })
   const system = async (text = prompt, of = model) => {

@@ -1289,9 +1289,9 @@ export interface TransformParams {
    */
   model?: Model
   /**
-   * typed maps message ids to the command lines that the user typed, for example "/review main", where the
-   * harness has replaced the line with the command's template. The shim sends a line only until the host has
-   * answered a pass that contained it.
+   * typed maps message ids to the command lines that the user typed, for example "/review main". It contains
+   * a message if the harness has replaced the typed line with the command's template. The shim sends a line
+   * only until the host has answered a pass that contained it.
    */
   typed?: Record<string, string>
 }
