@@ -18,7 +18,7 @@ func ExampleLoad() {
 	defer os.RemoveAll(home)
 	dir := filepath.Join(home, ".config", "magicctx")
 	file := filepath.Join(dir, "magicctx.jsonc")
-	content := `{ "protected_tags": 30, "low_mark_percentage": 0.3 }`
+	content := `{ "protected_tags": 30, "low_mark_percentage": 130 }`
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		fmt.Println(err)
 		return
@@ -38,5 +38,5 @@ func ExampleLoad() {
 	}
 	// Output:
 	// 30 0
-	// low_mark_percentage is 0.3 but a number from 0 to 75 is allowed
+	// low_mark_percentage is 130 but a number from 0 to 75 is allowed
 }
