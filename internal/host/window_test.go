@@ -53,7 +53,7 @@ func (h *harness) sessionStatus() schema.SessionStatus {
 
 func (h *harness) row() store.SessionRow {
 	h.t.Helper()
-	snap, _, err := h.store.Load(h.t.Context(), store.Key{Harness: "opencode", Session: testSession})
+	snap, _, err := h.store.Load(h.t.Context(), h.key(testSession))
 	if err != nil {
 		h.t.Fatal(err)
 	}
