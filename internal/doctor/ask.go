@@ -19,6 +19,10 @@ import (
 // OpenCode unpacks itself on its first run, so `--version` may take long.
 const versionTimeout = 10 * time.Second
 
+// errSlow means that the program was stopped before it had answered. On a loaded machine, a program that works may be as
+// slow.
+var errSlow = fmt.Errorf("it took longer than %v", versionTimeout)
+
 func VersionOf(ctx context.Context, program string) (string, error) {
 	return outputOf(ctx, program, "--version")
 }
@@ -67,6 +71,9 @@ func outputOf(ctx context.Context, program string, args ...string) (string, erro
 	var told strings.Builder
 	cmd.Stderr = &told
 	out, err := cmd.Output()
+	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return "", errSlow
+	}
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
 		lines := strings.Split(strings.TrimSpace(told.String()), "\n")

@@ -1,12 +1,15 @@
 package doctor
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime"
 	"testing"
+	"time"
 )
 
 // After its server has ended, OpenCode 2 may leave the file with the server's address. So the file alone does not prove
@@ -46,5 +49,21 @@ func TestVersionMayStandOnStderr(t *testing.T) {
 	}
 	if got, err := VersionOf(t.Context(), program); err != nil || got != "0.74.2\n" {
 		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// doctor once said of a program that it had stopped itself: "signal: killed".
+func TestSlowProgramDidNotFail(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("needs a shell")
+	}
+	program := filepath.Join(t.TempDir(), "opencode")
+	if err := os.WriteFile(program, []byte("#!/bin/sh\nexec sleep 60\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := VersionOf(ctx, program); !errors.Is(err, errSlow) {
+		t.Errorf("%v", err)
 	}
 }

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -57,7 +58,7 @@ func (x *examination) shim(ctx context.Context, h Harness) (hasHost bool) {
 	hasHost = true
 	for _, p := range found {
 		if p.Program != "" {
-			if _, err := x.VersionOf(ctx, p.Program); err != nil {
+			if _, err := x.VersionOf(ctx, p.Program); err != nil && !errors.Is(err, errSlow) {
 				p.Problem, p.IsFatal = fmt.Sprintf("the plugin starts %s, which does not run: %v", p.Program, err), true
 			}
 		}

@@ -297,6 +297,12 @@ func TestFindings(t *testing.T) {
 			"harness", Fail, "exit status 127", "by hand", false,
 		},
 		{
+			"slow harness", func(_ *testing.T, o *Options) {
+				o.VersionOf = func(context.Context, string) (string, error) { return "", errSlow }
+			},
+			"harness", Warn, "it took longer than 10s", "when the machine is idle", false,
+		},
+		{
 			"strange harness", func(t *testing.T, o *Options) {
 				o.VersionOf = func(context.Context, string) (string, error) { return "usage: ...", nil }
 			},
@@ -927,6 +933,10 @@ func TestCompactionIsGivenBackWhileMagicctxCannotWork(t *testing.T) {
 				return []Conflict{{Where: "f", Problem: "p", Remedy: "r"}}, nil
 			}
 		}, true, true, "nothing keeps sessions below"},
+		// On a loaded machine, doctor once concluded from a slow `opencode --version` that magicctx does not work.
+		"slow": {func(_ *testing.T, o *Options) {
+			o.VersionOf = func(context.Context, string) (string, error) { return "", errSlow }
+		}, true, false, ""},
 		"switched off": {func(t *testing.T, o *Options) {
 			write(t, filepath.Join(filepath.Dir(o.DataDir), ".config", "magicctx", "magicctx.jsonc"), `{"enabled": false}`, 0o600)
 		}, true, true, "nothing keeps sessions below"},
