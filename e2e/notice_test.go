@@ -42,7 +42,7 @@ func testNotices(t *testing.T, h schema.Harness) {
 	for _, prompt := range []string{"Read the log.", "Sure?", "Really?"} {
 		w.prompt(a, session, prompt)
 	}
-	bust := regexp.MustCompile(`^[0-9.]+k → [0-9.]+k: [0-9]+ results? dropped\. The cache was rebuilt because the prompt had reached the threshold\. That saves (about|less than) \$[0-9.]+ (if [0-9]+ more requests? follows?|with this request)\. /ctx-menu taken lists it, and brings it back\.$`)
+	bust := regexp.MustCompile(`^[0-9.]+k → [0-9.]+k: [0-9]+ results? dropped\. The cache was rebuilt because the prompt had reached the threshold\. That saves (about|less than) \$[0-9.]+ (if [0-9]+ more requests? follows?|with this request)\. /ctx-menu taken brings dropped pieces back\.$`)
 	w.wantOne(heard, "dropped", bust)
 
 	w.checkStatusStays(a, session, heard)

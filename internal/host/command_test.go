@@ -49,7 +49,7 @@ func TestFlushDescribesTheNextBust(t *testing.T) {
 	}
 	want := fmt.Sprintf("%s → %s with the next request: 1 result dropped. The cache is rebuilt because you asked for it: about %s tokens are sent again, which costs about ",
 		format.Tokens(p.SizeTokens), format.Tokens(p.SizeTokens-p.Price.Removed), format.Tokens(p.Price.Resent))
-	if !strings.HasPrefix(said, want) || !strings.HasSuffix(said, " now. /ctx-menu taken lists it, and brings it back.") {
+	if !strings.HasPrefix(said, want) || !strings.HasSuffix(said, " now. /ctx-menu taken brings dropped pieces back.") {
 		t.Errorf("said %q, want %q", said, want)
 	}
 }

@@ -60,7 +60,7 @@ func TestBustIsToldOnce(t *testing.T) {
 				// The removed tokens would have cost $1000 per million to read. The notice counts only the saving of this request:
 				// the prompt grows by 50,000 tokens a request, so the next request may bust again.
 				saved := float64(bust.Price.Removed) / 1000
-				want = append(want, fmt.Sprintf("info: %s → %s: 1 result dropped. The cache was rebuilt because the prompt had reached the threshold. That saves about %s with this request. /ctx-menu taken lists it, and brings it back.",
+				want = append(want, fmt.Sprintf("info: %s → %s: 1 result dropped. The cache was rebuilt because the prompt had reached the threshold. That saves about %s with this request. /ctx-menu taken brings dropped pieces back.",
 					format.Tokens(bust.SizeTokens), format.Tokens(bust.SizeTokens-bust.Price.Removed), format.Dollars(saved)))
 			}
 			h.tool("a4", "four", "tool-calls", 70_000)
@@ -73,6 +73,8 @@ func TestBustIsToldOnce(t *testing.T) {
 	}
 }
 
+// Messages that are summarised cannot come back. The notice and /ctx-flush once promised that /ctx-menu taken lists them,
+// and brings them back.
 func TestBustTellsOfSummaries(t *testing.T) {
 	h := answering(t, good)
 	h.config.Notices = []string{"busts"}
@@ -83,11 +85,16 @@ func TestBustTellsOfSummaries(t *testing.T) {
 	if _, err := h.keepPieces(false, 2); err != nil {
 		t.Fatal(err)
 	}
-	h.flush()
+	said := h.command("ctx-flush")
 	h.pass()
 	h.settle()
 	if want := fmt.Sprintf(": messages 1–%d summarised, 1 piece that you kept gone with them. The cache was rebuilt because you asked for it.", end); len(h.shown) != 1 || !strings.Contains(h.shown[0], want) {
 		t.Errorf("shown %q, want one notice with %q", h.shown, want)
+	}
+	for _, text := range append(h.shown, said) {
+		if !strings.HasSuffix(text, ". /ctx-menu summaries shows the summaries and the messages.") || strings.Contains(text, "/ctx-menu taken") {
+			t.Errorf("said %q", text)
+		}
 	}
 }
 

@@ -19,7 +19,7 @@ func (sb *Statuses) tellOfBust(ps *pass.Pass) {
 	if !ps.Wire.Bust || ps.Session.Mode().IsSubagent || !slices.Contains(ps.Config.Notices, notice.Busts) {
 		return
 	}
-	taken := Taken(ps)
+	taken, recourse := Taken(ps)
 	if taken == "" {
 		return
 	}
@@ -39,7 +39,7 @@ func (sb *Statuses) tellOfBust(ps *pass.Pass) {
 				text += " That " + money + "."
 			}
 		}
-		sb.Notices.Show(ps.Client, key, directory, "info", text+" "+words.BringBack)
+		sb.Notices.Show(ps.Client, key, directory, "info", strings.TrimSpace(text+" "+recourse))
 	})
 }
 
@@ -55,11 +55,13 @@ func ifFollow(passes int) string {
 	return fmt.Sprintf(" if %d more requests follow", passes)
 }
 
-// Taken says what a pass has removed, or would remove, for example "messages 1–42 summarised, 14 results dropped", or "".
-func Taken(ps *pass.Pass) string {
+// Taken says what a pass has removed, or would remove, for example "messages 1–42 summarised, 14 results dropped", or
+// "". recourse says how the user finds the removed content.
+func Taken(ps *pass.Pass) (taken, recourse string) {
 	var parts []string
 	d := ps.Decision
-	if d.Head != nil && d.Head.Ordinal > ps.Covered {
+	isSummarised := d.Head != nil && d.Head.Ordinal > ps.Covered
+	if isSummarised {
 		parts = append(parts, fmt.Sprintf("messages %d–%d summarised", ps.Covered+1, d.Head.Ordinal))
 	}
 	dropped, shortened := make(map[frozen.UnitKind]int), 0
@@ -87,7 +89,7 @@ func Taken(ps *pass.Pass) string {
 	if n := len(d.Released); n > 0 {
 		parts = append(parts, format.Count(n, "piece")+" that you kept gone with them")
 	}
-	return strings.Join(parts, ", ")
+	return strings.Join(parts, ", "), words.Recourse(len(dropped) > 0, isSummarised)
 }
 
 // sparedBy estimates how many tokens a bust saves, in its own request and in the next `passes` requests. It compares

@@ -95,7 +95,7 @@ func (t *Tools) forecastFlush(ctx context.Context, c client.Client, s *session.S
 			away++
 		}
 	}
-	taken := status.Taken(ps)
+	taken, recourse := status.Taken(ps)
 	var acts []string
 	if len(d.Edits) > 0 && taken == "" {
 		acts = append(acts, "removes what the model does not need")
@@ -127,8 +127,8 @@ func (t *Tools) forecastFlush(ctx context.Context, c client.Client, s *session.S
 	default:
 		texts = append(texts, nothingToFree)
 	}
-	if taken != "" {
-		texts = append(texts, words.BringBack)
+	if recourse != "" {
+		texts = append(texts, recourse)
 	}
 	if waiting > 0 {
 		texts = append(texts, fmt.Sprintf("Still waiting, because among the newest or still running: %s.", format.Count(waiting, "piece")))

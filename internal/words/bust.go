@@ -2,12 +2,25 @@ package words
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/magicctx/magicctx-host/internal/format"
 )
 
-// BringBack says how the user gets back what a bust has taken out of the prompt.
-const BringBack = "/ctx-menu taken lists it, and brings it back."
+const readSummaries = "/ctx-menu summaries shows the summaries and the messages."
+
+// Recourse says how the user finds the content that a bust has taken out of the prompt, or returns "". The user can bring
+// dropped pieces back, but can only read summarised messages.
+func Recourse(isDropped, isSummarised bool) string {
+	var ways []string
+	if isDropped {
+		ways = append(ways, "/ctx-menu taken brings dropped pieces back.")
+	}
+	if isSummarised {
+		ways = append(ways, readSummaries)
+	}
+	return strings.Join(ways, " ")
+}
 
 // Shortened says how a bust changes the size of the prompt, and what it takes out, for example "39k → 12k: 14 results
 // dropped." The argument `when` is " with the next request", or empty for a bust in the past.

@@ -94,7 +94,7 @@ func Summarised(n int) []string {
 	if n == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("Not listed: %s of messages that are summarised. /ctx-menu summaries shows the summaries and the messages.", format.Count(n, "piece"))}
+	return []string{fmt.Sprintf("Not listed: %s of messages that are summarised. %s", format.Count(n, "piece"), readSummaries)}
 }
 
 const screenPieces = 50
