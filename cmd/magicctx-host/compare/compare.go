@@ -43,6 +43,8 @@ type Row struct {
 	Compactions int      `json:"compactions"`
 	Magicctx    float64  `json:"magicctx"`
 	Historian   float64  `json:"historian"`
+	// IsIncomplete means that a trace lacks facts, so its replay may differ from the session.
+	IsIncomplete bool `json:"isIncomplete,omitzero"`
 }
 
 type Damaged struct {
@@ -87,7 +89,7 @@ func Run(ctx context.Context, o Options) (Result, error) {
 			for _, one := range s.Sessions() {
 				if id := one.Detail[0].Session; wanted[t.Path] == nil || wanted[t.Path][id] {
 					row := rowOf(id, one)
-					row.Traces = []string{name}
+					row.Traces, row.IsIncomplete = []string{name}, len(s.Missing) > 0
 					out.add(row)
 				}
 			}
@@ -187,6 +189,7 @@ func (r *Result) add(row Row) {
 func (t *Row) add(row Row) {
 	t.Requests, t.Busts, t.Compactions = t.Requests+row.Requests, t.Busts+row.Busts, t.Compactions+row.Compactions
 	t.Alone, t.Magicctx, t.Historian = t.Alone+row.Alone, t.Magicctx+row.Magicctx, t.Historian+row.Historian
+	t.IsIncomplete = t.IsIncomplete || row.IsIncomplete
 }
 
 func (r Result) Sentence() string {
@@ -212,6 +215,23 @@ func (r Result) Sentence() string {
 		text += " Left out: " + format.Count(n, "damaged trace") + "."
 	}
 	return text
+}
+
+// Caveat warns of sessions with an incomplete trace, or returns "".
+func (r Result) Caveat() string {
+	n := 0
+	for _, row := range r.Rows {
+		if row.IsIncomplete {
+			n++
+		}
+	}
+	switch {
+	case n == 0:
+		return ""
+	case len(r.Rows) == 1:
+		return "The trace (*) is incomplete, so the bills may be wrong: replay says why."
+	}
+	return fmt.Sprintf("Incomplete traces (*): %d of %d sessions. Bills may be wrong: replay says why.", n, len(r.Rows))
 }
 
 // ParseSince reads a time such as 7d, 36h or 2026-11-20.

@@ -30,15 +30,16 @@ const (
 func Print(w io.Writer, r Result, isColored bool) error {
 	var b strings.Builder
 	paint := view.Painter(isColored)
-	line := ""
-	for _, word := range strings.Fields(r.Sentence()) {
-		if line != "" && len(line)+1+len(word) > columns {
-			b.WriteString(paint.Paint(view.Strong, line) + "\n")
-			line = ""
+	say := func(colour view.Colour, text string) {
+		for _, line := range format.Folded(text, columns) {
+			b.WriteString(paint.Paint(colour, line) + "\n")
 		}
-		line = strings.TrimSpace(line + " " + word)
 	}
-	b.WriteString(paint.Paint(view.Strong, line) + "\n\n")
+	say(view.Strong, r.Sentence())
+	if caveat := r.Caveat(); caveat != "" {
+		say(view.Alarm, caveat)
+	}
+	b.WriteString("\n")
 	most := max(r.Total.Alone, r.Total.Magicctx, 1e-9)
 	for _, bar := range []struct {
 		name   string
@@ -50,7 +51,7 @@ func Print(w io.Writer, r Result, isColored bool) error {
 	if len(r.Rows) > 0 {
 		fmt.Fprintf(&b, "\n%-36s %8s %6s %9s %9s\n", "SESSION", "REQUESTS", "BUSTS", "ALONE", "MAGICCTX")
 		for _, row := range r.Rows[:min(len(r.Rows), maxRows)] {
-			fmt.Fprintf(&b, "%-36s %8d %6d %9s %9s\n", format.Shorten(format.Clean(row.Session), idWidth), row.Requests, row.Busts, format.Money(row.Alone), format.Money(row.Magicctx))
+			fmt.Fprintf(&b, "%-36s %8d %6d %9s %9s%s\n", format.Shorten(format.Clean(row.Session), idWidth), row.Requests, row.Busts, format.Money(row.Alone), format.Money(row.Magicctx), row.mark())
 		}
 		if more := len(r.Rows) - maxRows; more > 0 {
 			fmt.Fprintf(&b, "and %d more\n", more)
@@ -63,6 +64,14 @@ func Print(w io.Writer, r Result, isColored bool) error {
 	return err
 }
 
+// mark refers to the caveat.
+func (t Row) mark() string {
+	if t.IsIncomplete {
+		return " *"
+	}
+	return ""
+}
+
 //go:embed page.html
 var pageHTML string
 
@@ -70,6 +79,7 @@ type bar struct {
 	Name            string
 	Requests, Busts int
 	Alone, Magicctx string
+	Mark            string
 	// AloneShare and Share are fractions of the largest bill.
 	AloneShare, Share float64
 }
@@ -107,16 +117,16 @@ func pageOf(r Result) ([]byte, error) {
 		mostOfRow = max(mostOfRow, row.Alone, row.Magicctx)
 	}
 	barOf := func(row Row, name string, most float64) bar {
-		return bar{name, row.Requests, row.Busts, format.Money(row.Alone), format.Money(row.Magicctx), row.Alone / most, row.Magicctx / most}
+		return bar{name, row.Requests, row.Busts, format.Money(row.Alone), format.Money(row.Magicctx), row.mark(), row.Alone / most, row.Magicctx / most}
 	}
 	data := struct {
-		Style    template.CSS
-		Sentence string
-		Total    bar
-		Rows     []bar
-		More     int
-		Damaged  []Damaged
-	}{Style: template.CSS(page.Style), Sentence: r.Sentence(), Total: barOf(r.Total, "all sessions", most), More: max(0, len(r.Rows)-maxRows)}
+		Style            template.CSS
+		Sentence, Caveat string
+		Total            bar
+		Rows             []bar
+		More             int
+		Damaged          []Damaged
+	}{Style: template.CSS(page.Style), Sentence: r.Sentence(), Caveat: r.Caveat(), Total: barOf(r.Total, "all sessions", most), More: max(0, len(r.Rows)-maxRows)}
 	for _, row := range r.Rows[:min(len(r.Rows), maxRows)] {
 		data.Rows = append(data.Rows, barOf(row, format.Shorten(format.Clean(row.Session), 64), mostOfRow))
 	}
