@@ -420,9 +420,10 @@ func TestPrunedResultsAreCountedAsTheyAreSent(t *testing.T) {
 	}
 }
 
-// The bug: a bust freed 100 tokens in the host's own count. As long as the host had not learned a token ratio, it
-// subtracted 100 tokens from the provider's count, too. If the next answer reported no usage, the host estimated 1,807
-// tokens when it sent 5,379.
+// Fixed bug: as long as the host had not learned a token ratio, it did not convert the tokens that a bust freed to the
+// provider's count. For example, if a bust frees 1,000 tokens in the host's count, a provider may count only 600. The
+// host subtracted 1,000 anyway. If the next answer reported no usage, its estimate stayed too small: in one session, it
+// estimated 1,807 tokens when it sent 5,379.
 func TestBustOfAMeasuredPromptFreesTheProvidersTokens(t *testing.T) {
 	for _, perToken := range []float64{0.6, 1, 1.7} {
 		p := newProvider(t, 1000, perToken)

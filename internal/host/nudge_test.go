@@ -56,7 +56,7 @@ func reading(t *testing.T, promptTokens int) *harness {
 	return h
 }
 
-// tones are words of the reminders, from the mildest to the most urgent.
+// tones holds a typical phrase of each reminder, from the mildest to the most urgent.
 var tones = []string{"it comes once", "you may mark it", "At the next natural stop", "leave little room"}
 
 // The model gets one reminder of each tone, in order, even if the host restarts before each step.

@@ -103,7 +103,8 @@ func (f *finder) frequency(term string) (int, error) {
 	return n, err
 }
 
-// rarest returns those of the given terms that occur in the index, the rarest first.
+// rarest sorts the given terms by how often they occur in the index, the rarest first. It leaves out terms that do not
+// occur.
 func (f *finder) rarest(all []string) ([]string, error) {
 	var have []string
 	for _, t := range all {

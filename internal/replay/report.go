@@ -168,8 +168,8 @@ type Summary struct {
 	Detail []*Pass     `json:"detail"`
 }
 
-// A Regret says how much of the removed content the model has read again. Cost is the price of these tokens, or 0 if it
-// is unknown.
+// A Regret says how much of the removed content the model has read again. Cost is the price of the tokens that were
+// read again, or 0 if it is unknown.
 type Regret struct {
 	Removals []schema.Removal `json:"removals"`
 	Cost     float64          `json:"cost,omitzero"`

@@ -100,8 +100,8 @@ func (p Profile) LeavesOut(part *transcript.Part) bool {
 
 // LeavesOutSpent reports whether the host may leave out the reasoning of an answer that consists only of placeholders.
 // This is possible even with Moonshot and DeepSeek: they require reasoning only beside calls, and for DeepSeek the
-// harness sends empty reasoning. If another model wrote the answer (isForeign), its reasoning may always go, because
-// the harness sends it as a plain text, which no provider requires.
+// harness sends empty reasoning. If another model wrote the answer (isForeign), its reasoning may always be left out,
+// because the harness sends it as a plain text, which no provider requires.
 func (p Profile) LeavesOutSpent(isForeign bool) bool { return isForeign || !p.ChecksSignatures }
 
 // DropsStaleReduceCalls reports whether an old call of ctx_reduce may be removed without a text in its place. The
