@@ -47,9 +47,9 @@ type Readings struct {
 	// wrong. When the prefix is lost for another reason, the session adopts the harness's newer prompt.
 	SystemIsOld bool
 	Knobs       rule.Knobs
-	// BuysForRent means that a pass busts when the rent has reached the price of the bust. WorkingSet is the size of the
-	// working set, by the host's count: older messages cause rent, because a summary could replace them. If WorkingSet is
-	// 0, only edits count for the rent, and summaries do not.
+	// BuysForRent means that a pass busts when the rent has reached the price of the bust. WorkingSet is the size of
+	// the working set in the host's tokens. Older messages cause rent, because a summary could replace them. If
+	// WorkingSet is 0, only the content that edits could remove causes rent.
 	BuysForRent bool
 	WorkingSet  int
 	// History holds the content of a new head, for example summaries and memories. It is nil if the session cannot have

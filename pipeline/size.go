@@ -178,8 +178,8 @@ func (g Gauge) estimate(own int) int {
 	return max(g.Base+int(leastRatio*float64(own)), g.Tokens+int(g.perToken()*float64(own-g.Own)))
 }
 
-// isEstimated reports whether g.Tokens is the host's own estimate and not the reported size. This is so if the newest
-// usage measured a different wire.
+// isEstimated reports whether g.Tokens is the host's own estimate, and not the reported size, because the newest usage
+// measured a different wire.
 func (s *array) isEstimated(g Gauge) bool {
 	i, ok := s.index[messageOf(g.Of)]
 	return ok && s.entries[i].header.usage.Prompt() != g.Tokens

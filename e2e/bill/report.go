@@ -66,8 +66,8 @@ type figure struct {
 	Anew       float64 `json:"bill_anew"`
 	Answers    float64 `json:"bill_answers"`
 	WithOutput float64 `json:"bill_with_output"`
-	// Ratio compares this run with the run with OpenCode's own compaction: WithOutput of this run, divided by
-	// WithOutput of that run. If that run is missing, or a turn of this run got no answer, Ratio is 0.
+	// Ratio is WithOutput of this run, divided by WithOutput of the run with OpenCode's own compaction. If there is no
+	// such run, or if a turn of this run got no answer, Ratio is 0.
 	Ratio float64 `json:"ratio"`
 	// Hindsight is the value that WithOutput would have if busts had happened at the best times. BestBusts is the
 	// number of these busts. Without magicctx, both are 0.

@@ -61,8 +61,8 @@ func TestStoryWithMagicctx(t *testing.T) {
 	}
 }
 
-// OpenCode's compaction puts a new summary before old thinking, which makes the thinking invalid. magicctx removes all
-// thinking after a message that it changes.
+// OpenCode's compaction puts a new summary before old thinking. This makes the thinking invalid, but OpenCode still
+// sends it. magicctx removes all thinking after a message that it changes, so it must send no invalid thinking.
 func TestStoryOfThinkingThatIsBound(t *testing.T) {
 	suite.OnlyWithAll(t, "TestBoundThinking (e2e) has these sessions")
 	for _, v := range []variant{withCompaction, withMagicctx} {

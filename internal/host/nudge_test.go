@@ -22,7 +22,8 @@ func (h *harness) nudge() store.NudgeRow {
 	return n
 }
 
-// read adds a call with this output, runs a pass, and returns the note that the pass has put at the end of the output.
+// `read` adds a call with this output, runs a pass, and returns the note that the pass has put at the end of the
+// output.
 func (h *harness) read(id, output string, promptTokens int) string {
 	h.t.Helper()
 	h.tool(id, output, "tool-calls", promptTokens)

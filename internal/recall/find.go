@@ -161,8 +161,8 @@ func (f *finder) failures(failed failure) error {
 	return nil
 }
 
-// The method `counts` reports whether the model no longer sees the message of the hit h. A remedy needs its own check,
-// because the model may still see the remedy although it no longer sees the error before it.
+// The method `counts` reports whether the hit h is worth showing, because the model does not see its message. A remedy
+// needs its own check, because the model may still see the remedy although it no longer sees the error before it.
 func (f *finder) counts(h *index.Hit) bool {
 	row, err := f.v.Row(h.Session.Harness, h.Session.ID)
 	return err != nil || row != f.in.Session || h.Last <= f.in.Through

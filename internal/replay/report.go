@@ -73,7 +73,7 @@ type Bust struct {
 	Pass    int            `json:"pass"`
 	Verdict schema.Verdict `json:"verdict"`
 	Cause   string         `json:"cause"`
-	// Price is set only for a bust that the pass chose because it pays off: the bust's estimated cost and gain.
+	// Price is the estimated cost and gain of the bust. It is set only if the pass chose the bust because it pays off.
 	Price   schema.BustPrice `json:"price,omitzero"`
 	Outcome Outcome          `json:"outcome"`
 }

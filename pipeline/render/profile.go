@@ -21,7 +21,7 @@ type Profile struct {
 	// LastIsUser: a request must end with a user message or results, because the provider does not continue an answer.
 	LastIsUser bool
 	// FusesAssistants: the SDK joins consecutive assistant messages, and the provider accepts thinking only at the
-	// start of the joined message. This is so for Anthropic's models: direct, on Bedrock and on Vertex.
+	// start of the joined message. Anthropic's models require this on Anthropic's own API, on Bedrock and on Vertex.
 	FusesAssistants bool
 	// WantsThinkingFirst: while thinking is on, the provider refuses a request whose last answer has calls and does not
 	// begin with thinking. Anthropic's models do so on every route. An unknown provider may serve one of these models.

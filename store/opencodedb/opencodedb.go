@@ -116,8 +116,8 @@ func explain(ctx context.Context, err error) error {
 	return err
 }
 
-// HasSession reports whether the database holds a session of version 1. The betas of version 2 share the table of
-// sessions, but not the table of messages.
+// HasSession reports whether the database holds a session of version 1. The betas of version 2 use the same table of
+// sessions, but another table of messages. So a session does not count if only that table has messages of it.
 func (db *DB) HasSession(session string) (found bool, err error) {
 	if !db.has(1) {
 		return false, nil
