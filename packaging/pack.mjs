@@ -60,8 +60,8 @@ function notices({ goos, goarch }) {
 }
 
 /**
- * The build must not depend on the machine that builds. So it uses no C, and the program runs on the oldest processors
- * of each architecture.
+ * The result must not depend on the machine on which the build runs. So the build uses no C, and the program runs on
+ * the oldest processors of each architecture.
  */
 const goEnv = { CGO_ENABLED: "0", GOAMD64: "v1", GOARM64: "v8.0", GOFLAGS: "" }
 

@@ -165,8 +165,8 @@ func (s *Session) assess(r Readings, limit int) Assessment {
 	}
 	if a.Cause == CauseMidTurn {
 		// The rule ToolReclaim drops an output only if an earlier pass could already have dropped it, that is, if its
-		// tag is at most ReclaimUpTo. This pass drops nothing, because it waits for the end of the turn. But it counts
-		// as an earlier pass, so the next pass may drop all outputs that exist now.
+		// tag is at most ReclaimUpTo. This pass drops nothing, because it waits for the end of the turn. But for the
+		// next pass, it counts as such an earlier pass. So the next pass may drop all outputs that exist now.
 		a.ReclaimUpTo = max(a.ReclaimUpTo, s.State.TagCounter)
 	}
 	return a

@@ -420,10 +420,9 @@ func TestPrunedResultsAreCountedAsTheyAreSent(t *testing.T) {
 	}
 }
 
-// Fixed bug: as long as the host had not learned a token ratio, it did not convert the tokens that a bust freed to the
-// provider's count. For example, if a bust frees 1,000 tokens in the host's count, a provider may count only 600. The
-// host subtracted 1,000 anyway. If the next answer reported no usage, its estimate stayed too small: in one session, it
-// estimated 1,807 tokens when it sent 5,379.
+// Fixed bug: a bust may free 1,000 tokens in the host's count, but only 600 in the provider's count. As long as the
+// host had not learned a token ratio, it subtracted 1,000 from the provider's count. If the next answer reported no
+// usage, its estimate stayed too small: in one session, it estimated 1,807 tokens when it sent 5,379.
 func TestBustOfAMeasuredPromptFreesTheProvidersTokens(t *testing.T) {
 	for _, perToken := range []float64{0.6, 1, 1.7} {
 		p := newProvider(t, 1000, perToken)

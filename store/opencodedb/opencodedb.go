@@ -17,7 +17,7 @@ import (
 )
 
 // maxMessage is the size in bytes up to which Raw returns a message. The largest messages of OpenCode contain images,
-// and have tens of megabytes.
+// and are tens of megabytes long.
 const maxMessage = 64 << 20
 
 // busyTimeout bounds the wait for OpenCode's own writes. OpenCode waits equally long for the host's writes.
@@ -117,7 +117,7 @@ func explain(ctx context.Context, err error) error {
 }
 
 // HasSession reports whether the database holds a session of version 1. The betas of version 2 use the same table of
-// sessions, but another table of messages. So a session does not count if only that table has messages of it.
+// sessions, but another table of messages. A session whose messages are only in that other table does not count.
 func (db *DB) HasSession(session string) (found bool, err error) {
 	if !db.has(1) {
 		return false, nil
