@@ -171,9 +171,9 @@ func (s *array) raw(n int) int {
 	return tokens
 }
 
-// estimate returns the size of a prompt whose messages have `own` tokens by the host's count. g.Own may be larger than
-// the messages really were, for example because the head was removed since. So the result is at least g.Base plus the
-// fewest tokens that the provider can count for `own` (leastRatio).
+// estimate returns the size of a prompt whose messages have `own` tokens by the host's count. g.Own may be too large,
+// for example because the head was removed since. So the result is at least g.Base plus the fewest tokens that the
+// provider can count for `own` (leastRatio).
 func (g Gauge) estimate(own int) int {
 	return max(g.Base+int(leastRatio*float64(own)), g.Tokens+int(g.perToken()*float64(own-g.Own)))
 }

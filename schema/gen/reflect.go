@@ -17,7 +17,7 @@ import (
 type openness bool
 
 const (
-	// open: a minor version of the protocol may add optional fields.
+	// open: a message may have unknown members, because a minor version of the protocol may add optional fields.
 	open openness = true
 	// closed: the configuration has only declared keys, so an editor can underline a misspelt key.
 	closed openness = false
