@@ -22,8 +22,8 @@ type headMemo struct {
 	end entry
 }
 
-// If the head now covers other messages than before, frameHead marks these messages to be rendered again. It reports
-// whether the messages of the head itself have changed.
+// If a message is now covered by the head and was not before, or the other way round, frameHead marks it to be rendered
+// again. frameHead reports whether the messages of the head itself have changed.
 func (s *memo) frameHead() bool {
 	covered := s.coveredBy(s.shown.Head)
 	for i := min(covered, s.covered); i < min(max(covered, s.covered), s.rendered); i++ {

@@ -15,8 +15,8 @@ type marks struct {
 	price               schema.Price
 }
 
-// A low mark may be up to 5 % more expensive than the cheapest one, because a higher mark leaves the model
-// more content.
+// The chosen low mark may cost up to 5 % more than the cheapest one. In return, it is higher, so a bust leaves the
+// model more content.
 const lowMarkSlack = 1.05
 
 // low returns the highest low mark whose bill is at most lowMarkSlack times the lowest possible bill. The result is at

@@ -16,8 +16,8 @@ interface Options {
   timeMS: number
   jobs: number
   /**
-   * By how much the seed grows from one session to the next. With N processes it is N, so no two of them play the same
-   * seed.
+   * The difference between the seeds of two consecutive sessions. If N processes share the sessions, it is N, so that
+   * no two processes play the same seed.
    */
   stride: number
   verbose: boolean

@@ -60,9 +60,9 @@ func (t *take) answer() (schema.AgentRunResult, error) {
 	if err := json.Unmarshal(t.result, &r); err != nil {
 		return schema.AgentRunResult{}, fmt.Errorf("the recorded answer: %w", err)
 	}
-	// The recorded host aborted this run, either for a pass or a command, or because the run's time limit had passed.
-	// For a pass or a command, the host of this replay would have aborted the run, too. But it is still waiting for the
-	// answer, so the reason was the time limit.
+	// The recorded host aborted this run. A host aborts a run if a pass or a command needs it to end, or if the run's
+	// time limit has passed. The host of this replay gets the same passes and commands, but it still waits for the
+	// answer. So the reason was the time limit.
 	if t.isWithdrawn && r.Failure.Reason != "" {
 		r.Failure.Reason = "timeout"
 	}

@@ -130,8 +130,8 @@ func pressureFindings(passes []*Pass) []string {
 	return found
 }
 
-// own counts the host's own busts for pressure. above counts those of them that leave the prompt above the high mark.
-// Another bust may follow such a bust after only a few steps.
+// bustsForPressure counts the host's own busts for pressure (`own`), and how many of them left the prompt above the
+// high mark (`above`). After such a bust, the next one may follow within a few steps.
 func bustsForPressure(passes []*Pass) (own, above int) {
 	for _, p := range passes {
 		if !isForPressure(p) {

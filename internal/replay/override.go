@@ -35,7 +35,7 @@ type overrides struct {
 	prices  Prices
 	marks   Marks
 	isLive  bool // hidden agents are asked
-	// recorded maps the new name of a renamed provider to the recorded name.
+	// The map `recorded` gives the recorded name of each renamed provider. The key is the new name.
 	recorded map[string]string
 }
 

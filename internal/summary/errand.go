@@ -33,7 +33,8 @@ import (
 type errand struct {
 	*run
 	host *Historian
-	// noun names the errand to the user, for example "wrap-up". command is the command that began it.
+	// `noun` is the name of the errand in texts for the user, for example "wrap-up". `command` is the command that
+	// began it.
 	noun, command string
 	// scope is the range of messages that the errand summarises, and `next` is the first of them without a new summary.
 	// If the errand continues an interrupted one, `next` starts in the middle of the scope.
@@ -41,11 +42,12 @@ type errand struct {
 	next   int
 	source session.RawSource
 	codec  transcript.Codec
-	// save stores the result of one chunk. finish completes the errand, for example by replacing compartments,
-	// and returns the text for the user. The caller of finish holds the session's lock.
+	// The function `save` stores the result of one chunk. The function `finish` completes the errand, for example by
+	// replacing compartments, and returns the text for the user. The caller of `finish` holds the session's lock.
 	save   func(context.Context, historian.Result) error
 	finish func(context.Context, *session.Session) (string, error)
-	// kept returns a sentence about the state after a failure, for example "The old summaries stay."
+	// If the errand fails, the function `kept` returns a sentence about the present state, for example "The old
+	// summaries stay."
 	kept func() string
 	// If the user cancels the errand, discard removes stored results that are not visible yet. If there are no such
 	// results, discard is nil.

@@ -216,8 +216,8 @@ func (t *Tools) edit(ctx context.Context, key store.Key, directory string, act f
 	return err
 }
 
-// If the user can understand the error, failed returns it as the answer to the command. Otherwise, it returns the error
-// itself.
+// The method `failed` returns an error's text as the answer to the command if the user can understand the text.
+// Otherwise, it returns the error itself.
 func (t *Tools) failed(err error) (schema.CommandExecuteResult, error) {
 	_, isRefusal := errors.AsType[memories.Refusal](err)
 	for _, known := range []error{memories.ErrUnknown, memories.ErrInactive, memories.ErrSame} {

@@ -54,8 +54,8 @@ type mark struct {
 // From this pressure on, a pass may bust mid-turn.
 const forcePressure = 0.85
 
-// forceName is the name of the mark at forcePressure. It has the same number as the cause that is shown for a bust at
-// or above this mark, "85% full".
+// forceName is the name of the mark at forcePressure. If a pass busts at or above this mark, the status names the cause
+// "85% full" (internal/format), so both texts must have the same number.
 const forceName = "85%"
 
 func marksOf(st schema.SessionStatus) []mark {

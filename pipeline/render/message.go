@@ -268,10 +268,12 @@ func (r *messageRenderer) keeps(k transcript.Kind) bool {
 const shellText = "[dropped]"
 
 // shell renders a message that has no content worth sending. Usually, shellText replaces the content, so that the
-// provider does not join the messages before and after it. The message disappears in two cases: it has calls and the
-// profile removes steps only as a whole (Profile.StepsLeaveWhole), or the harness does not send empty messages to this
-// provider. In the second case, a message with signed thinking, or with Frame.KeepsText, still keeps a text. Without
-// this text, an older step with calls but without thinking could become the last answer, for example after a revert.
+// provider does not join the messages before and after it. In two cases, the message disappears instead:
+//
+//   - The message has calls, and the profile removes steps only as a whole (Profile.StepsLeaveWhole).
+//   - The harness does not send empty messages to this provider (Profile.DropsEmptyText). But a message with signed
+//     thinking or with Frame.KeepsText gets shellText even then. Otherwise, an older step with calls but without
+//     thinking could become the last answer, for example after a revert, and the provider would refuse it.
 func (r *messageRenderer) shell() {
 	if r.Profile.StepsLeaveWhole && r.lastArc() >= 0 {
 		r.leave()
