@@ -187,7 +187,8 @@ func (d *download) host(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// dashboard starts the dashboard, and returns its process and the address that it printed.
+// The method `dashboard` starts the program's dashboard, and returns the id of its process and the address that it
+// printed.
 func (d *download) dashboard() (pid int, address string) {
 	d.t.Helper()
 	cmd := d.host("dashboard")

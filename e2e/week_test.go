@@ -71,7 +71,8 @@ func newWeek(t *testing.T, h schema.Harness, killAt int, settings string, play f
 	return w
 }
 
-// clock returns the path of a file that tells the host how far its clock differs from the machine's clock, in ms.
+// The method `clock` returns the path of a file that tells the host by how many ms its clock must differ from the
+// machine's clock.
 func (w *week) clock() string { return filepath.Join(w.root, "clock") }
 
 func (w *week) begin(day int) {

@@ -125,7 +125,7 @@ func versionMismatch(p *schema.InitializeParams) string {
 		Version, protocol.Major, protocol.Minor, remedy)
 }
 
-// complete fills in those fields of a result that only this package knows, for example HostPID.
+// The method `complete` fills in the fields of a result that only this package knows, for example HostPID.
 func (c *conn) complete(params, result any) any {
 	switch r := result.(type) {
 	case schema.InitializeResult:

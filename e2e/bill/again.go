@@ -23,10 +23,10 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// again replays a recorded trace through the host, with each value of `spending` and each price of cached tokens. It
-// needs no OpenCode, so it is much faster than a full run. The scripted summariser plays the historian, and the model's
-// calls of ctx_reduce come from the trace. The bills are close to those of a full run, but lack the answers of the main
-// conversation.
+// The method `again` replays a recorded trace through the host, with each value of `spending` and each price of cached
+// tokens. It does not start OpenCode, so it is much faster than a full run. The scripted summariser plays the
+// historian, and the model's calls of ctx_reduce come from the trace. The bills are close to those of a full run, but
+// do not include the answers of the main conversation.
 func (o *options) again(ctx context.Context, stdout, stderr io.Writer) error {
 	by, err := billedBy(o.route, o.binding)
 	if err != nil {

@@ -19,7 +19,7 @@ type Place struct {
 	Env     func(string) string
 }
 
-// directories returns the directories for the harness's configuration. The preferred directory is the first.
+// The method `directories` returns the directories for the harness's configuration, the preferred one first.
 func (p Place) directories() ([]string, error) {
 	if p.Harness == nil {
 		return nil, errNoHarness

@@ -86,7 +86,7 @@ func (s *Settings) write() error {
 	return nil
 }
 
-// files returns the files to write. The schema must be first, because the settings name it.
+// The method `files` returns the files to write. The schema must be first, because the settings name it.
 func (s *Settings) files() (all []ownFile) {
 	if s.schema != nil {
 		all = append(all, ownFile{s.schemaFile, s.schema, 0o600})

@@ -152,7 +152,8 @@ func (f *piFile) step(s piStep, edits map[int]int) (json.Value, error) {
 	return object("id", json.Quote(s.key), "message", message, "results", all), nil
 }
 
-// message returns an entry's message, with the content that a context_edit has given it.
+// The method `message` returns an entry's message. If a context_edit entry has replaced the content, the message has
+// the new content.
 func (f *piFile) message(i int, edits map[int]int) (json.Value, error) {
 	l, err := f.line(i)
 	if err != nil {

@@ -230,9 +230,9 @@ type lineReader struct {
 	line   []byte
 }
 
-// next returns a line without its line break, and the line's offset in the file. The line is valid until the
-// next call. Pi may still be writing a last line without a line break, so next does not return it. At the end
-// of the file, next returns io.EOF.
+// The method `next` returns a line without its line break, and the line's offset in the file. The line is valid until
+// the next call. If the last line has no line break, Pi may still be writing it, so it is not returned. At the end of
+// the file, the error is io.EOF.
 func (r *lineReader) next() (line []byte, offset int64, err error) {
 	r.line, offset = r.line[:0], r.offset
 	for {

@@ -87,7 +87,7 @@ type cassette struct {
 	// missed lists the questions that the trace does not contain.
 	asked  int
 	missed []MissedRun
-	// If live is not nil, it answers the questions, and the takes are not used.
+	// If the function `live` is not nil, it answers the questions, and the recorded answers are not used.
 	live func(schema.AgentRunParams) schema.AgentRunResult
 }
 

@@ -114,8 +114,8 @@ func providerPath(paths *transcript.Paths, m *transcript.Message) string {
 	return paths.AnswerProvider
 }
 
-// provider returns the name under which the replay passes a recorded provider to the host. If the recorded name does
-// not lead to the wanted profile, the replay invents a name, for example "replayed-1".
+// The method `provider` returns the name under which the replay passes a recorded provider to the host. If the recorded
+// name does not lead to the wanted profile, the replay invents a name, for example "replayed-1".
 func (v *overrides) provider(recorded string) string {
 	if render.ProfileOf(recorded, v.profile.Package()).Name == v.profile.Name {
 		return recorded

@@ -50,13 +50,13 @@ type Session struct {
 	// gap describes the messages that no compartment covers although the harness has already removed them from the array.
 	// It is nil if there are none: then all messages without a compartment are in the array.
 	gap *gap
-	// states and lasting hold the features' own state for this session (see Slot). When the session is forgotten,
-	// states is discarded, but lasting stays.
+	// The maps `states` and `lasting` hold the features' own state for this session (see Slot). When the session is
+	// forgotten, the host discards `states` and keeps `lasting`.
 	states, lasting map[any]any
 	WireTokens      int
 	// SystemOf is the number of the newest stored pass that no longer waits for its system prompt, or 0 if unknown. The
-	// harness asks once per request. So if it asks again and no further pass has been stored, the pass of the second
-	// request was lost, and the journal has no line for it.
+	// harness asks for the system prompt once per request. If it asks again and no newer pass has been stored, the
+	// question belongs to a pass that could not be stored, so the journal has no line for this pass.
 	SystemOf int
 	// AnsweredAt is when the harness last reported an answer, in Unix ms.
 	AnsweredAt int64

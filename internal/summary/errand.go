@@ -49,8 +49,8 @@ type errand struct {
 	// If the errand fails, the function `kept` returns a sentence about the present state, for example "The old
 	// summaries stay."
 	kept func() string
-	// If the user cancels the errand, discard removes stored results that are not visible yet. If there are no such
-	// results, discard is nil.
+	// If the user cancels the errand, the function `discard` removes stored results that are not visible yet. It is nil
+	// if an errand of this kind has no such results.
 	discard func(context.Context) error
 
 	// `chunk` is the chunk that was read most recently, and `raw` holds its messages. `toldAt` is the time of the
@@ -58,9 +58,9 @@ type errand struct {
 	chunk  historian.Chunk
 	raw    []historian.Message
 	toldAt int64
-	// attempts are the requests to models whose usage is not stored yet.
+	// `attempts` lists the requests to models whose usage is not stored yet.
 	attempts []historian.Attempt
-	// done is the last message with a new summary.
+	// `done` is the ordinal of the last message with a new summary.
 	done atomic.Int64
 }
 
@@ -89,8 +89,8 @@ func (es *errands) of(key store.Key) *errand {
 	return es.under[key]
 }
 
-// cancel ends the session's errand if the user began it with `command`. If there is no such errand, for example because
-// it has just ended, cancel returns false.
+// The method `cancel` ends the session's errand if the user began it with `command`. If there is no such errand, for
+// example because it has just ended, the method returns false.
 func (es *errands) cancel(key store.Key, command string) bool {
 	es.mu.Lock()
 	defer es.mu.Unlock()

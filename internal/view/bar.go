@@ -73,8 +73,8 @@ func marksOf(st schema.SessionStatus) []mark {
 // A longer bar would show no more detail.
 const maxBar = 118
 
-// bar draws the window as a bar, which the parts of the prompt fill from the left, each in its colour. The marks are
-// drawn into the bar, and their names below it. If the window is unknown, the prompt fills the whole bar.
+// The method `bar` draws the window as a bar, which the parts of the prompt fill from the left, each in its colour. The
+// marks are drawn into the bar, and their names below it. If the window is unknown, the prompt fills the whole bar.
 func (s *screen) bar(st schema.SessionStatus) {
 	cells := min(s.width-2, maxBar)
 	parts, prompt := sources(st.Tokens), promptOf(st.Tokens)

@@ -394,8 +394,8 @@ func TestTriggerForSizeInASmallWindow(t *testing.T) {
 	}
 }
 
-// In a window of 1M tokens, a session has become very expensive by the time when usage reaches the threshold. So a run
-// must begin earlier, as soon as the rent pays for it.
+// In a window of 1M tokens, a session has become very expensive by the time it reaches the high mark. So a run must
+// begin earlier, as soon as the rent has reached the run's cost.
 func TestTriggerForRent(t *testing.T) {
 	list := slicesOf(Message{Role: transcript.Assistant, Texts: []string{strings.TrimSpace(strings.Repeat("word ", 300))}, Tokens: 900}, 40)
 	for i := range list {

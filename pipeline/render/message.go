@@ -131,7 +131,7 @@ type messageRenderer struct {
 	units     []*frozen.Unit
 	unthought bool
 	removed   []bool
-	// changed marks the parts whose form on the wire differs from the form that the model wrote.
+	// `changed` marks the parts whose form on the wire differs from the form that the model wrote.
 	changed []bool
 	patch   schema.Patch
 }
@@ -187,10 +187,10 @@ func (r *messageRenderer) leave() {
 	r.patch = nil
 }
 
-// emptiness removes an answer without visible content. For many providers, the harness sends such an answer as an empty
-// text, and the provider's SDK merges this text with the steps around it. If the host has removed these steps, nothing
-// is left to merge: the SDK sends a message without content, and the provider refuses the request. If Frame.KeepsText
-// is true, emptiness replaces the answer with shellText instead.
+// The method `emptiness` removes an answer without visible content. For many providers, the harness sends such an
+// answer as an empty text, and the provider's SDK merges this text with the steps around it. If the host has removed
+// these steps, nothing is left to merge: the SDK sends a message without content, and the provider refuses the request.
+// If Frame.KeepsText is true, shellText replaces the answer instead.
 func (r *messageRenderer) emptiness() {
 	if r.m.Role != transcript.Assistant || r.Profile.DropsEmptyText || !r.Codec.Vocabulary().SendsEmptyText {
 		return
@@ -297,9 +297,9 @@ func (r *messageRenderer) replace(path string, v json.Value) {
 	r.patch = append(r.patch, schema.PatchOp{Op: "replace", Path: path, Value: v})
 }
 
-// put changes the text at path from raw to lead + body + note. If body is the same as raw, the patch contains only lead
-// and note, because the harness already has the text. If patches repeated such texts, the answer to a resync would
-// contain all texts of the session.
+// The method `put` changes the text at `path` from `raw` to `lead` + `body` + `note`. If `body` equals `raw`, the patch
+// contains only `lead` and `note`, because the harness already has the text. If patches repeated unchanged texts, the
+// answer to a resync would contain all texts of the session.
 func (r *messageRenderer) put(path, raw, lead, body, note string) {
 	if body != raw {
 		r.replace(path, json.Quote(lead+body+note))

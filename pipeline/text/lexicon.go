@@ -16,7 +16,7 @@ type phraseKind uint8
 
 const (
 	plain phraseKind = iota
-	// kept phrases are not changed, and no shorter phrase is found inside them.
+	// A phrase of the kind `kept` is not changed, and no shorter phrase is found inside it.
 	kept
 	filler
 	pleasantry

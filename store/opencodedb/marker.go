@@ -232,9 +232,9 @@ func summaryOf(boundary, directory string, at int64) summary {
 	}
 }
 
-// id returns an id in OpenCode's form, for example "msg_2050c87b2001AQH5pgHAJjJmMR". The hexadecimal digits are the low
-// 48 bits of ms · 4,096 + counter. The 14 letters are computed from the place of the marker, so that setting the same
-// marker twice gives the same ids.
+// The function `id` returns an id in OpenCode's form, for example "msg_2050c87b2001AQH5pgHAJjJmMR". The hexadecimal
+// digits are the low 48 bits of ms · 4,096 + counter. The 14 letters are computed from the place of the marker, so that
+// setting the same marker twice gives the same ids.
 func id(prefix string, ms int64, counter int, session, boundary string) string {
 	const letters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 	sum := sha256.Sum256([]byte(strings.Join([]string{Provider, prefix, session, boundary}, "\x00")))

@@ -172,7 +172,8 @@ func rowOf(session string, s replay.Summary) Row {
 	}
 }
 
-// If the result already has a row of this session, from another trace, add merges the two rows.
+// The method `add` adds a row to the result. If the result already has a row of the same session, from another trace,
+// it merges the two rows.
 func (r *Result) add(row Row) {
 	r.Total.add(row)
 	i := slices.IndexFunc(r.Rows, func(known Row) bool { return known.Session == row.Session })
