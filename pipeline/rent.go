@@ -89,8 +89,8 @@ func (s *content) uncovered(r Readings) int {
 	return tokens
 }
 
-// buy proposes a bust if the rent has reached the price of the bust. Otherwise it returns false. It stores the new sums
-// in a.Rent.
+// The method `buy` proposes a bust if the rent has reached the price of the bust. Otherwise it returns false. It also
+// stores the new sums in a.Rent, unless the pass already has another cause.
 func (s *Session) buy(a *Assessment, r Readings, limit int) (Decision, bool) {
 	if a.Cause != CauseNone && a.Cause != CauseMidTurn {
 		return Decision{}, false

@@ -63,10 +63,10 @@ func lostWords(e *entry, state *frozen.State) (tags []int) {
 	return tags
 }
 
-// returning returns the units that come back with a bust. The words of the prompt that the model must answer always
-// come back. Kept units come back only as long as they fit into `room`, in the order in which the user asked for them.
-// `room` is the space that the bust leaves below the high mark. If more units came back, the next pass would have to
-// free space again. `shown` is the state with the new head.
+// The method `returning` returns the units that come back with a bust. The words of the prompt that the model must
+// answer always come back. Kept units come back in the order in which the user asked for them, as long as they fit into
+// `room`, the space that the bust leaves below the high mark. If more units came back, the next pass would have to free
+// space again. `shown` is the state with the new head.
 func (s *content) returning(shown *frozen.Overlay, room, measured int, perToken float64) (b returning) {
 	b.first = len(s.entries)
 	grown := func(u *frozen.Unit) int { return u.Tokens + u.InputTokens - u.Left() }

@@ -36,8 +36,8 @@ func (c *checker) config(tree object) schema.Config {
 	return cfg
 }
 
-// object writes the values of `raw` into a struct that contains the defaults. It reports whether all required keys are
-// present.
+// The method `object` writes the values of `raw` into a struct that contains the defaults. It reports whether all
+// required keys are present.
 func (c *checker) object(at path, raw object, into reflect.Value) bool {
 	complete := true
 	fields := fieldsOf(into.Type())

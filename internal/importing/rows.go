@@ -40,7 +40,8 @@ func refused(err error) (string, error) {
 }
 
 // The function `once` wraps `do`, which stores a row. The result calls `do` only if no earlier import has stored a row
-// with this name, and records the name afterwards. So an import can be repeated, and stores each row only once.
+// with this name. If `do` stores the row, the result records the name. So an import can be repeated, and stores each
+// row only once.
 func once(name []string, do put) put {
 	return func(i *store.Import) (string, error) {
 		wasTaken, err := i.WasTaken(name...)

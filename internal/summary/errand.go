@@ -364,7 +364,7 @@ func (e *errand) tell(variant, message string) {
 // most hundreds.
 const readAhead = 256
 
-// read returns the chunk at the beginning of a range. It implements historian.ErrandPorts.Chunk.
+// The method `read` returns the chunk at the beginning of a range. It implements historian.ErrandPorts.Chunk.
 func (e *errand) read(ctx context.Context, r chronicle.Range, budget int) (historian.Chunk, []historian.Message, error) {
 	decoded := make(map[int]*transcript.Message)
 	var messages *history.Messages

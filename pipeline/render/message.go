@@ -176,9 +176,9 @@ func (r *messageRenderer) contents() {
 	}
 }
 
-// leave removes the whole message, including hidden texts and hidden reasoning. Such a part may be hidden only because
-// it is empty. The harness sends empty parts to some providers, and a provider would refuse a request with only this
-// part left.
+// The method `leave` removes the whole message, including hidden texts and hidden reasoning. A part may be hidden only
+// because it is empty, but the harness sends empty parts to some providers. If only such a part were left of the
+// message, the provider would refuse the request.
 func (r *messageRenderer) leave() {
 	for i := range r.m.Parts {
 		p := &r.m.Parts[i]

@@ -83,7 +83,7 @@ func Unmark(ctx context.Context, path, session string) (removed int, err error) 
 // Markers returns the host's markers in a session. The id of a missing row is "".
 func (db *DB) Markers(session string) (all []Marker, err error) { return markers(db.conn, session) }
 
-// write calls the function `do` in one transaction. It fails if the database does not exist.
+// The function `write` calls `do` in one transaction. It fails if the database does not exist.
 func write(ctx context.Context, path string, do func(*sqlite3.Conn) error) (err error) {
 	c, err := sqlite3.OpenFlags(path, sqlite3.OPEN_READWRITE)
 	if err != nil {

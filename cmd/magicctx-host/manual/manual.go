@@ -77,7 +77,8 @@ func namesOf(nodes []*kong.Node) (names []string) {
 	return names
 }
 
-// leaves returns the commands that have no subcommands. It descends into the subcommands of all other commands.
+// The function `leaves` returns the commands that have no subcommands. It descends into the subcommands of all other
+// commands.
 func leaves(nodes []*kong.Node) (all []*kong.Node) {
 	for _, n := range nodes {
 		if subs := commandsIn(n); len(subs) > 0 {
