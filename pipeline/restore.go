@@ -9,7 +9,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// returning holds the units that a bust brings back: kept units, and words of the prompt that the model must answer.
+// `returning` holds the units that a bust brings back: kept units, and words of the prompt that the model must answer.
 type returning struct {
 	tags []int
 	// `tokens` is the number of tokens that the returning units add to the wire, in the host's count. `ofMeasured` is
@@ -97,7 +97,7 @@ func (s *content) returning(shown *frozen.Overlay, room, measured int, perToken 
 	return b
 }
 
-// released returns the tags of kept units that the rules had to remove or that the head covers now.
+// The function `released` returns the tags of kept units that the rules had to remove or that the head covers now.
 func released(p rule.Proposal) []int {
 	tags := p.Released
 	for u := range p.After.Units() {

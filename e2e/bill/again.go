@@ -93,7 +93,7 @@ type retold struct {
 	used   promptcache.Tokens
 	look   looker
 	prices schema.Price
-	// known holds the facts about each message by the message's hash.
+	// `known` holds the facts about each message by the message's hash.
 	known map[uint64]told
 	// `thoughts` counts the thinking blocks in the harness's messages. `kept` counts the thinking blocks that were
 	// sent.
@@ -143,8 +143,8 @@ func (h *retold) read(raw json.Value) told {
 
 var dropRange = regexp.MustCompile(`^(\d+)-(\d+)$`)
 
-// parse reads a message. If the message contains a call of ctx_reduce, parse tells the looker which tags the model has
-// asked to drop.
+// The method `parse` reads a message. If the message contains a call of ctx_reduce, it tells the looker which tags the
+// model has asked to drop.
 func (h *retold) parse(raw json.Value) (t told, err error) {
 	var m struct {
 		Parts []struct {

@@ -128,7 +128,8 @@ async function play(options: Options): Promise<Sum> {
 }
 
 /**
- * Starts several processes, because each can play only one session at a time, and gives each a part of the sessions.
+ * A process can play only one session at a time. So this function starts several processes, and gives each of them a
+ * part of the sessions.
  */
 async function share(options: Options): Promise<Sum> {
   const jobs = Array.from({ length: options.jobs }, (_, i) => {

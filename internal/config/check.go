@@ -272,7 +272,7 @@ func (c *checker) checkTasks(cfg *schema.Config) {
 	})
 }
 
-// reject always returns false, so that callers can return its result.
+// The method `reject` always returns false, so that callers can return its result.
 func (c *checker) reject(at path, raw any, r rules, into reflect.Value) bool {
 	c.bad++
 	if c.warnings.full() {

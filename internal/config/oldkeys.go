@@ -1,6 +1,6 @@
 package config
 
-// moved lists the keys of the original plugin's old "experimental" block, with their current places.
+// `moved` lists the keys of the original plugin's old "experimental" block, with their current places.
 var moved = []struct {
 	name string
 	to   path

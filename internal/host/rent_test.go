@@ -12,8 +12,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// rented starts a session in a window of 1,000,000 tokens, with one long turn. Each step reads an output of a thousand
-// words. If `dropped` is not 0, the model asks to drop all tags from 2 to `dropped`.
+// The function `rented` starts a session in a window of 1,000,000 tokens, with one long turn. Each step reads an output
+// of a thousand words. If `dropped` is not 0, the model asks to drop all tags from 2 to `dropped`.
 func rented(t *testing.T, spending schema.Spending, steps, dropped int) *harness {
 	h := newHarness(t)
 	h.config.Spending = spending

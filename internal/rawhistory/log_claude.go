@@ -129,7 +129,7 @@ type claudeEntry struct {
 	key  string
 	// isPrompt means that the line holds other content than results.
 	isPrompt bool
-	// parent is the index of the line before this one on its branch, or -1.
+	// `parent` is the index of the line before this one on its branch, or -1.
 	parent int
 	// `calls` contains the ids of the calls in the line. If the line contains results instead, it contains the ids of
 	// the calls to which they belong.

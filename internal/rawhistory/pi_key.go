@@ -37,7 +37,7 @@ func piKeyOf(message json.Value) (role, key string) {
 	return role, role + ":" + shortHash(message)
 }
 
-// interpolated returns the text of a value in a JavaScript template literal.
+// The function `interpolated` returns the text of a value in a JavaScript template literal.
 func interpolated(v json.Value) string {
 	var text string
 	var number float64

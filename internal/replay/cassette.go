@@ -37,15 +37,15 @@ func keyOf(params json.Value) (takeKey, error) {
 
 // A take is a recorded question to a hidden agent, with its answer.
 type take struct {
-	// If the shim answered with an error, failure is the error's message.
+	// If the shim answered with an error, `failure` is the error's message.
 	result  json.Value
 	failure string
 	// isWithdrawn means that the recorded host sent agent/abort for this run.
 	isWithdrawn bool
-	// title names the task of the run. isAsked is true after the replay's host has asked the question.
+	// `title` names the task of the run. `isAsked` is true after the replay's host has asked the question.
 	title   string
 	isAsked bool
-	// due is closed when the replay reaches the answer. If the trace ends first, due stays open.
+	// The channel `due` is closed when the replay reaches the answer. If the trace ends first, it stays open.
 	due chan struct{}
 }
 
@@ -74,8 +74,8 @@ func (t *take) answer() (schema.AgentRunResult, error) {
 // passes.
 type cassette struct {
 	mu sync.Mutex // guards all fields below
-	// takes are the recorded questions that the host has not asked yet. If a question was recorded several times, its
-	// takes are in the recorded order.
+	// `takes` contains the recorded questions that the host has not asked yet. If a question was recorded several
+	// times, its takes are in the recorded order.
 	takes    map[takeKey][]*take
 	recorded []*take
 	// `working` is the number of the host's background jobs that are running and may ask a question. `waiting` contains
@@ -181,8 +181,8 @@ func (c *cassette) play(t *take) {
 	close(t.due)
 }
 
-// settle waits for the background jobs of the host. It returns when each of them has either ended, or is waiting for an
-// answer that is not due yet.
+// The method `settle` waits for the background jobs of the host. It returns when each of them has either ended, or is
+// waiting for an answer that is not due yet.
 func (c *cassette) settle(ctx context.Context) error {
 	for {
 		changed := c.untilQuiet()

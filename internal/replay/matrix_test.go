@@ -26,10 +26,10 @@ func (a anyway) String() string {
 
 var whole = flag.Bool("whole", false, "replay every trace in every mode for every profile (minutes)")
 
-// anyways returns combinations of a trace, a mode and a profile. With -whole, it returns all combinations. Without it,
-// it returns all for the short trace, two for the long trace, one for Pi's long trace, and every fourth for the other
-// traces. The trace with a historian has only two combinations, in which the host asks questions that the trace does
-// not contain. The windows are so small that pressure rises again and again.
+// The function `anyways` returns combinations of a trace, a mode and a profile. With -whole, it returns all
+// combinations. Without it, it returns all for the short trace, two for the long trace, one for Pi's long trace, and
+// every fourth for the other traces. The trace with a historian has only two combinations, in which the host asks
+// questions that the trace does not contain. The windows are so small that pressure rises again and again.
 func anyways() []anyway {
 	all := []anyway{
 		{"long.jsonl.gz", "primary", "anthropic", 32_000},

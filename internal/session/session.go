@@ -31,7 +31,7 @@ const (
 
 // Only the holder of its lock may use the fields of a Session.
 type Session struct {
-	// locked holds a token while a call works on the session. Unlike a mutex, a channel lets a waiting call give up
+	// `locked` holds a token while a call works on the session. Unlike a mutex, a channel lets a waiting call give up
 	// when its context ends, even if the running call never returns.
 	locked chan struct{}
 	Key    store.Key
@@ -47,8 +47,8 @@ type Session struct {
 	// Inherited is the state that a fork takes over from its original. When it is stored, it becomes nil.
 	Inherited *inherited
 	Chronicle Chronicle
-	// gap describes the messages that no compartment covers although the harness has already removed them from the array.
-	// It is nil if there are none: then all messages without a compartment are in the array.
+	// `gap` describes the messages that no compartment covers although the harness has already removed them from the
+	// array. It is nil if there are none: then all messages without a compartment are in the array.
 	gap *gap
 	// The maps `states` and `lasting` hold the features' own state for this session (see Slot). When the session is
 	// forgotten, the host discards `states` and keeps `lasting`.
@@ -62,7 +62,7 @@ type Session struct {
 	AnsweredAt int64
 	// Bytes is the size of the session's messages. Reading it needs no lock.
 	Bytes atomic.Int64
-	// used is the tick of the newest use. Sessions.mu guards it.
+	// `used` is the tick of the newest use. Sessions.mu guards it.
 	used uint64
 	// LastPass is the duration of the last pass in µs. Thinking is the estimated size, in tokens, of the
 	// thinking in its wire. Reading them needs no lock.

@@ -36,8 +36,8 @@ type errand struct {
 	// `noun` is the name of the errand in texts for the user, for example "wrap-up". `command` is the command that
 	// began it.
 	noun, command string
-	// scope is the range of messages that the errand summarises, and `next` is the first of them without a new summary.
-	// If the errand continues an interrupted one, `next` starts in the middle of the scope.
+	// `scope` is the range of messages that the errand summarises, and `next` is the first of them without a new
+	// summary. If the errand continues an interrupted one, `next` starts in the middle of the scope.
 	scope  chronicle.Range
 	next   int
 	source session.RawSource
@@ -215,7 +215,7 @@ func (h *Historian) newErrand(s *session.Session, scope chronicle.Range, next in
 	return e, nil
 }
 
-// launch takes the lease and starts the errand in the background. The caller holds the session's lock.
+// The method `launch` takes the lease and starts the errand in the background. The caller holds the session's lock.
 func (h *Historian) launch(ctx context.Context, s *session.Session, e *errand) error {
 	writing, cancel := h.Guard.Writing(ctx)
 	defer cancel()

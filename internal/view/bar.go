@@ -155,8 +155,8 @@ func (s *screen) legend(t schema.TokensBySource) {
 	s.flow(entries, painted)
 }
 
-// flow prints the entries on as many lines as they need. `painted` holds the same entries with colour codes, which take
-// no room on the screen.
+// The method `flow` prints the entries on as many lines as they need. `painted` holds the same entries with colour
+// codes, which take no room on the screen.
 func (s *screen) flow(entries, painted []string) {
 	line, used := "", 0
 	for i, entry := range entries {

@@ -278,8 +278,8 @@ func (e *Editor) past(at int64) int64 {
 	return at
 }
 
-// importance is the default importance of a memory, by its source. A memory that the user or the agent wrote on purpose
-// is probably worth more than a fact that the historian noticed.
+// `importance` is the default importance of a memory, by its source. A memory that the user or the agent wrote on
+// purpose is probably worth more than a fact that the historian noticed.
 var importance = map[chronicle.Source]int{
 	chronicle.FromHistorian: 50, chronicle.FromTool: 50, chronicle.FromWeb: 50, chronicle.FromAgent: 60, chronicle.FromUser: 75,
 }

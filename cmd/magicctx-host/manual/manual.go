@@ -186,7 +186,7 @@ func completeFish(w io.Writer, app *kong.Application) error {
 
 func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
-// bracketless replaces characters that have a special meaning in a description for zsh.
+// The function `bracketless` replaces characters that have a special meaning in a description for zsh.
 func bracketless(text string) string {
 	return strings.NewReplacer("[", "(", "]", ")", ":", ";").Replace(text)
 }
