@@ -12,8 +12,8 @@ import (
 // `returning` holds the units that a bust brings back: kept units, and words of the prompt that the model must answer.
 type returning struct {
 	tags []int
-	// `tokens` is the number of tokens that the returning units add to the wire, in the host's count. `ofMeasured` is
-	// the part of them in messages that the prompt of the newest usage already contained. `first` is the index of the
+	// `tokens` is the number of tokens that the returning units add to the wire, in the host's count. `ofMeasured`
+	// counts only the tokens that they add to messages in the prompt of the newest usage. `first` is the index of the
 	// first message that changes.
 	tokens, ofMeasured, first int
 }

@@ -61,8 +61,9 @@ var shorter = strings.NewReplacer(" taken out", " out", "spent ", "", "less than
 
 // linesOf returns several versions of one line, from the longest to the shortest, so that a screen can choose the
 // longest that fits. The first version joins all texts and ends with fullView. The next versions leave out more and
-// more texts, until only the first `vital` texts are left. The versions after them shorten the wording of these texts.
-// The last versions also leave out fullView. An ellipsis shows that something is missing.
+// more texts, until only the first `vital` texts are left. The versions after them have shorter words, and leave out
+// texts until only the first `least` are left. The last versions have no fullView. An ellipsis shows that something is
+// missing.
 func linesOf(texts []string, vital, least int) (lines []string) {
 	short := slices.Clone(texts[:vital])
 	short[0], _, _ = strings.Cut(short[0], " of ")

@@ -2,8 +2,8 @@ package rule
 
 import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
-// ProcessedImages drops an image of the user if the model has answered since, because the answer describes what the
-// model saw. It waits until something newer than the image's message was dropped.
+// ProcessedImages drops an image of the user after the model has answered, because the answer describes what the model
+// saw in the image. It waits until something newer than the image's message was dropped.
 func ProcessedImages(v View, k Knobs) []frozen.Edit {
 	dropped, cutoff := 0, v.cutoff(k)
 	for u := range v.State.Units() {

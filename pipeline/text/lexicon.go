@@ -108,8 +108,8 @@ func wordEnd(s string, i int) int {
 	return i
 }
 
-// isPartOfToken reports whether s[start:end] is part of a longer token, for example of just-in-time, very.js, -a, <a
-// href> or `x`.a. Without this part, the token would lose its meaning.
+// isPartOfToken reports whether s[start:end] is part of a longer token, for example of <a href>, just-in-time, very.js,
+// -a or `x`.a. Without this part, the token would lose its meaning.
 func isPartOfToken(s string, start, end int) bool {
 	if start > 0 {
 		if s[start-1] == hole || strings.ContainsRune("-'’/\\@#$%=&~^+.:<", lastRune(s[:start])) {
