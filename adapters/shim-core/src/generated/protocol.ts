@@ -187,9 +187,9 @@ export interface BustPrice {
    */
   thinking?: number
   /**
-   * cost is the price of the bust. Rent is the price of not busting: the price of all requests since the last
-   * bust for sending the removable content, plus the price expected until the next lump. The unit of both is
-   * the price of reading one token from the cache.
+   * cost is the price of the bust. Rent is what waiting costs: sending the removable content with all
+   * requests since the last bust, plus the expected price of sending it until the next lump comes. The unit
+   * of both is the price of reading one token from the cache.
    */
   cost?: number
   rent?: number
