@@ -83,8 +83,8 @@ func TestBugA1OldReduceCallGoesOnABustOnly(t *testing.T) {
 	s.shows("m3 assistant: text \"§4§ b\"\n", true)
 }
 
-// Bug A2: the host stored which message the model had read last. When this mark moved, screenshots before it
-// disappeared without a bust.
+// Bug A2: the host stored which message the model had read last, and removed the screenshots before this message. So
+// whenever the model had read a newer message, more screenshots disappeared, without a bust.
 func TestBugA2ImageGoesOnABustOnly(t *testing.T) {
 	s := begin(t, "anthropic", 6)
 	image := obj{"id": "i1", "type": "file", "mime": "image/png", "url": "data:image/png;base64," + strings.Repeat("A", 300)}

@@ -43,8 +43,8 @@ type SessionReport struct {
 type BustRow struct {
 	Pass int
 	At   int64
-	// PassCause is the cause of the verdict. Cause is the cause of the bust, for example a later change of the system
-	// prompt.
+	// PassCause is the cause of the pass's verdict. Cause is the reason why the provider lost the prefix. They differ,
+	// for example, if the harness changed the system prompt after the pass.
 	PassCause, Cause string
 	Resent, Removed  int
 }

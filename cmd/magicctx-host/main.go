@@ -186,8 +186,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return exitOK
 }
 
-// plainly translates kong's errors for users. It replaces the names of Go types. It also removes the empty string from
-// lists of choices, because the empty string only means that the flag is not given.
+// The replacer `plainly` rewrites kong's error messages for users. It replaces the names of Go types. It also removes
+// the empty string from lists of choices, because the empty string only means that the flag is not given.
 var plainly = strings.NewReplacer(
 	` must be one of "",`, " must be one of ", "a valid 16 bit uint", "a whole number from 0 to 65535",
 	"a valid 64 bit int", "a whole number", "uint value", "a whole number", "int value", "a whole number", "value value", "a value",

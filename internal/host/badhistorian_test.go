@@ -86,8 +86,8 @@ func TestEachBadHistorianLosesNothing(t *testing.T) {
 	}
 }
 
-// The historian ignores a rule of the user, and its summary is so long that the head shows only the title. The head
-// still shows the rule, also after a restart.
+// The historian ignores a rule of the user. Its summary is so long that the head has room only for the title. Even so,
+// and even after a restart, the head must show the rule.
 func TestRuleOfTheUserOutlivesItsSummary(t *testing.T) {
 	bothHarnesses(t, func(t *testing.T, kind schema.Harness) {
 		h := answeringIn(t, kind, func(p schema.AgentRunParams) (string, error) {

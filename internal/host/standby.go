@@ -47,7 +47,7 @@ type Standby struct {
 	gate   *semaphore.Weighted
 	host   *Host  // nil while there is no store
 	reason string // why there is no store
-	// When the store is closed, followed keeps the subscriptions of its host for the next host.
+	// While the store is closed, `followed` keeps the subscriptions that the host had, so that the next host gets them.
 	followed map[client.Client][]schema.SubscribeParams
 
 	// clientsMu guards clients. It is separate from gate, so that clients can connect or disconnect during calls.

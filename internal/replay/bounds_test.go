@@ -175,7 +175,8 @@ func (w *world) dial(context.Context) (io.ReadWriteCloser, error) {
 	return near, nil
 }
 
-// A fakeShim plays the shim of a harness. If it records a trace, the trace is complete once stop has returned.
+// A fakeShim plays the shim of a harness. If it records a trace, the trace is complete when the method `stop` has
+// returned.
 type fakeShim struct {
 	world   *world
 	client  *rpc.Client

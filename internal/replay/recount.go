@@ -91,7 +91,7 @@ func (p *player) retell(ses *session, attachment json.Value) (json.Value, error)
 	return json.Marshal(messages)
 }
 
-// retellEvent replaces the usage in an event by the usage of its pass in this replay.
+// retellEvent replaces the usage in an event with the usage that the event's pass has in this replay.
 func (p *player) retellEvent(params json.Value) (json.Value, error) {
 	var e schema.EventParams
 	if err := json.Unmarshal(params, &e); err != nil || !p.recount.on && !p.trace.cassette.hasTakes() {

@@ -37,8 +37,8 @@ const (
 	// share of the term's score in that message, divided by the distance.
 	nearby = 0.3
 	far    = 3
-	// A chunk may be found only because it is near another chunk. It becomes a hit only if it reaches this share of the
-	// best score.
+	// Some chunks are found only because they are near another chunk. Such a chunk becomes a hit only if it reaches
+	// this share of the best score.
 	besideAtLeast = 0.2
 	expanded      = 12
 	// If a text contains only a synonym of a term, the term counts with the share `synonym` of its weight. A word with
@@ -59,9 +59,9 @@ const (
 	// The second hit in a message keeps only this share of its score, and the third hit only the square of this share.
 	again = 0.5
 	least = 0.1
-	// A question and its answer belong together. So if one of them scores lower, its score rises by this share of the
-	// difference between the two scores. In the same way, the score of a commit rises towards the best score in the
-	// hour before the commit.
+	// A question and its answer belong together. So the one with the lower score gains this share of the difference
+	// between their scores. In the same way, the score of a commit rises towards the best score in the hour before the
+	// commit.
 	answer       = 0.7
 	farthest     = 2              // messages
 	longTurn     = 50             // the largest distance, in messages, from a prompt to its answer

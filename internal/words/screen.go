@@ -89,7 +89,8 @@ func Screen(st schema.SessionStatus, returnable []schema.DroppedUnit, summarised
 	return lines
 }
 
-// Summarised says in one line, or none, where n dropped pieces are that cannot come back.
+// Summarised returns a line about the n dropped pieces that cannot come back, because their messages are summarised.
+// The line says how the user can see these messages. If n is 0, Summarised returns no line.
 func Summarised(n int) []string {
 	if n == 0 {
 		return nil

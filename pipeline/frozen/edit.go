@@ -5,9 +5,9 @@ import "fmt"
 // An EditKind names the effect of an edit.
 type EditKind string
 
-// Clamp, Withhold, Skeleton and Drop replace content. In this order, each of them replaces more than the one before. A
-// pass may only replace more of a unit, for example change a clamp to a drop. Only the user can have an edit taken back
-// (Additions.Restored).
+// Clamp, Withhold, Skeleton and Drop replace content. They are in ascending order: each of them replaces more than the
+// one before. A pass may change such an edit only to a stronger one, for example a clamp to a drop. Only the user can
+// have an edit taken back (Additions.Restored).
 const (
 	// NoEdit means that the content is whole.
 	NoEdit EditKind = ""

@@ -38,9 +38,9 @@ func (v View) endsTurn(i int) bool {
 	return true
 }
 
-// shellOf returns the tag of the message's first text, where the shell edit is stored. If the message has other content
-// than placeholders, it returns 0. If noticesCount is true, a message that holds only notices of the harness is a
-// shell, too.
+// shellOf returns the tag of the message's first text, where the shell edit is stored. If the message has any content
+// besides placeholders, shellOf returns 0. If noticesCount is true, a message that holds only notices of the harness is
+// a shell, too.
 func (v View) shellOf(m *Message, noticesCount bool) int {
 	tag, dropped, notices := 0, true, noticesCount
 	for _, it := range m.Items {

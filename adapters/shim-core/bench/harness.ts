@@ -6,7 +6,7 @@ import { flatten, join, type Step } from "../../pi-shim/src/steps.ts"
 import type { Harness, Passes } from "../src/index.ts"
 import { session, type RawMessage } from "./session.ts"
 
-/** One harness in the benchmark: its sessions, and its shim's pass. */
+/** A harness that the benchmark can measure. Its functions make sessions of the harness, and run passes of its shim. */
 export interface Bench {
   readonly harness: Harness
   readonly format: ConstructorParameters<typeof Passes>[1]
