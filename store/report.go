@@ -38,8 +38,8 @@ type SessionReport struct {
 	Recalled *schema.Recalled
 }
 
-// A BustRow is a pass of the journal whose wire did not continue the previous wire. Resent and Removed are 0 if the
-// pass itself was steady, for example if only the harness has changed its system prompt.
+// A BustRow is a pass of the journal whose wire did not continue the previous wire. The pass itself may have been
+// steady, for example if the harness has changed its system prompt. Then Resent and Removed are 0.
 type BustRow struct {
 	Pass int
 	At   int64

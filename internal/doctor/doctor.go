@@ -54,7 +54,7 @@ type Options struct {
 	Now       func() time.Time
 	LookPath  func(string) (string, error)
 	VersionOf func(ctx context.Context, program string) (string, error)
-	// PluginsOf lists the plugins that OpenCode 2's running server has loaded, or returns "" without a server.
+	// PluginsOf lists the plugins that OpenCode 2's running server has loaded. If no server is running, it returns "".
 	PluginsOf func(ctx context.Context, program string) (string, error)
 	// If there is no host, AskHost returns daemon.ErrNoHost.
 	AskHost func(ctx context.Context, runtimeDir string) (schema.StatusResult, error)

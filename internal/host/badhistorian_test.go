@@ -108,8 +108,9 @@ func TestRuleOfTheUserOutlivesItsSummary(t *testing.T) {
 	})
 }
 
-// `cut` is the number of messages that the head has replaced on the wire. The compartments must be contiguous from the
-// first message on, and one of them must end with the last of these messages.
+// `cut` is the number of messages that the head has replaced on the wire. The compartments must cover all of them
+// without a gap: they must be contiguous from the first message on, and one of them must end with the last replaced
+// message.
 func (h *harness) checkNothingIsLost() {
 	h.t.Helper()
 	next, covered := 1, h.cut == 0

@@ -16,8 +16,8 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// allCalls is the number of tokens in Standby.gate. It is larger than the number of calls that can run at once, so a
-// call never has to wait for another call.
+// allCalls is the capacity of the semaphore Standby.gate. It is larger than the number of calls that can run at once,
+// so a call never has to wait for another call.
 const allCalls = 1 << 30
 
 // closeTimeout is how long Close waits for calls that are still running. It is short, because the server has already

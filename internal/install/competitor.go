@@ -21,7 +21,8 @@ type competitor struct {
 	is func(name string) bool
 	// file matches the name of a plugin's file or directory.
 	file *regexp.Regexp
-	// mentions are strings that occur in the competitor's code. They are also in a copy of the code under another name.
+	// mentions are strings that occur in the competitor's code. They identify even a copy of the code that has another
+	// name.
 	mentions []string
 	// problem is a sentence in which %s stands for the name of the plugin.
 	problem string

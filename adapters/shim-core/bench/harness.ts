@@ -11,8 +11,8 @@ export interface Bench {
   readonly harness: Harness
   readonly format: ConstructorParameters<typeof Passes>[1]
   /**
-   * A long session, as the harness stores it. In Pi, what the protocol counts as one message can be several elements of
-   * this array: an answer and the results of its calls.
+   * A long session, as the harness stores it. In Pi, an answer and each result of its calls are elements of their own
+   * in this array, but together they are one message of the protocol.
    */
   history(messages: number, now: number): unknown[]
   /** How many elements of the array make up the first `messages` messages of the protocol. */
