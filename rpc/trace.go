@@ -212,7 +212,7 @@ func forward(ctx context.Context, to io.Writer, from io.Reader, rec *Recorder, s
 	}
 }
 
-// traced returns b unchanged if it is valid JSON. Otherwise it returns b as a JSON string.
+// The function `traced` returns b unchanged if it is valid JSON. Otherwise it returns b as a JSON string.
 func traced(b []byte) json.Value {
 	var v json.Value
 	if json.Unmarshal(b, &v) != nil {

@@ -85,9 +85,9 @@ var (
 	lasting = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i)(?:^|[^\pL])(?:` + lastingWords + `)(?:[^\pL]|$)|` + lastingSigns)
 	})
-	// report matches sentences that only report something, such as "always fails", "never worked", "is always red" and
-	// "it never did". A verb that ends in "ss" does not match, because it may follow "always" in a rule, as in "always
-	// pass the context".
+	// The pattern `report` matches sentences that only report something, such as "always fails", "never worked", "is
+	// always red" and "it never did". A verb that ends in "ss" does not match, because it may follow "always" in a
+	// rule, as in "always pass the context".
 	report = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i)\b(?:always|never) (?:\pL+[^s\P{L}]s|\pL{3,}ed|was|were|been|got|had|did)\b|\b(?:is|are|was|were|has|have|had|it|this) (?:always|never)\b`)
 	})
@@ -144,8 +144,8 @@ var openWords = sync.OnceValue(func() *regexp.Regexp {
 	}, "|") + `)(?:[^\pL]|$)|尚未|还没|還沒|未决|未決|まだ`)
 })
 
-// unquoted removes code fences and lines that start with ">", because their words come from somewhere else, for example
-// from a file.
+// The function `unquoted` removes code fences and lines that start with ">", because their words come from somewhere
+// else, for example from a file.
 func unquoted(text string) string {
 	var own strings.Builder
 	fence := ""

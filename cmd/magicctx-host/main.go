@@ -41,8 +41,8 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, newHost))
 }
 
-// signalled returns a context that the first signal cancels. A second signal ends the process at once, because some
-// operations ignore their context, for example opening a pipe that has no writer.
+// The function `signalled` returns a context that the first signal cancels. A second signal ends the process at once,
+// because some operations ignore their context, for example opening a pipe that has no writer.
 func signalled() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)

@@ -48,7 +48,7 @@ func models(o Options) object {
 	}}
 }
 
-// Retries come fast, and everything that would use the network is switched off.
+// With these settings, Pi repeats a failed request almost at once, and loads only the extensions that the test names.
 func settings(o Options) object {
 	extensions := slices.Clone(o.Extensions)
 	if extensions == nil {

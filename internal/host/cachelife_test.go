@@ -30,7 +30,7 @@ const rest = 10_000
 // Each turn adds about `body` tokens, by the host's count.
 const body = 2_000
 
-// reads is the share of the messages that the provider read from its cache.
+// `reads` is the share of the messages that the provider read from its cache.
 type reads float64
 
 const (

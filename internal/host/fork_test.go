@@ -618,7 +618,7 @@ func TestForkDirectlyAfterAnAnswerKeepsItsThinking(t *testing.T) {
 		cut   int // messages that the fork does not copy
 		tell  bool
 		other bool // another answer takes the place of the copied one
-		// compacts means that the harness compacts the original after the answer. The fork begins before this
+		// `compacts` means that the harness compacts the original after the answer. The fork begins before this
 		// compaction.
 		compacts bool
 		want     []string

@@ -166,8 +166,8 @@ func (p Place) discoveredConflicts(dirs []string) (found []Conflict) {
 	return found
 }
 
-// discovered returns the competitor to which the plugin at path belongs, or nil. path may be a link with any name, for
-// example to a checkout.
+// The method `discovered` returns the competitor to which the plugin at path belongs, or nil. path may be a link with
+// any name, for example to a checkout.
 func (p Place) discovered(path, name string) *competitor {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -136,8 +136,8 @@ func (r *record) ownLoaders(p Place) (files []string) {
 	return files
 }
 
-// wrote reports whether the file still has the content that an installation wrote. If a link now leads out of the
-// project, the file belongs to somebody else, and wrote returns false.
+// The method `wrote` reports whether the file still has the content that an installation wrote. If a link now leads out
+// of the project, the file belongs to somebody else, and the result is false.
 func (p Place) wrote(file, sum string) bool {
 	if file == "" || !p.isInProject(file) {
 		return false

@@ -17,7 +17,7 @@ type mirror struct {
 	entries  []mirrored
 	revision uint64
 	patches  map[string]schema.Patch
-	// The wire consists of head, followed by those patched entries that isOnWire accepts.
+	// The wire consists of `head`, followed by those patched entries that isOnWire accepts.
 	head   []json.Value
 	start  int
 	pinned []string

@@ -18,11 +18,11 @@ import (
 // contain.
 type recount struct {
 	on bool
-	// counted holds the usage of each answer, by the time at which the answer began. A fork copies messages with new
+	// `counted` holds the usage of each answer, by the time at which the answer began. A fork copies messages with new
 	// ids, but with the same times, so the times also identify the copies.
 	counted map[int64]promptcache.Tokens
-	// unseen is the number of tokens that the trace does not show, mainly the definitions of tools: the
-	// recorded size of the first prompt minus its simulated size.
+	// `unseen` is the number of tokens that the trace does not show, mainly the definitions of tools: the recorded size
+	// of the first prompt minus its simulated size.
 	unseen int
 	began  bool
 }

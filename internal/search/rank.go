@@ -24,8 +24,8 @@ const (
 // These weights give the best ranks for the tuning queries of the judged set. Small changes of the weights hardly
 // change the ranks.
 const (
-	// together is the largest gain that a chunk can get because the query's terms are close together in it, as a share
-	// of the score. The chunk gets the whole gain if all terms of the query are next to each other.
+	// `together` is the largest gain that a chunk can get because the query's terms are close together in it, as a
+	// share of the score. The chunk gets the whole gain if all terms of the query are next to each other.
 	together = 0.5
 	// coverage is the share of the score that depends on how many of the query's terms the chunk has. A chunk with half
 	// of the terms, by weight, loses half of this share.
@@ -225,7 +225,7 @@ type scored struct {
 	own, near []float64
 	close     float64
 	matched   int
-	// covered is the share of the query's terms, by weight, that are in the candidate or near it.
+	// `covered` is the share of the query's terms, by weight, that are in the candidate or near it.
 	covered, total float64
 	about          words.Vector
 	// isBeside means that the candidate was not found by a term of the query, but near another candidate.

@@ -25,7 +25,7 @@ type Query struct {
 	// Dropped lists parts of messages after Through that were dropped from the prompt. The model no longer sees them,
 	// so the search includes them.
 	Dropped []index.Part
-	// Hides reports whether the model already sees a chunk. It may be nil.
+	// Hides reports whether the model already sees a chunk. The search leaves such a chunk out. Hides may be nil.
 	Hides func(*index.Hit) bool
 	// Only is a filter: chunks of another kind, role, harness, session or age are left out.
 	Only index.Filter
@@ -232,7 +232,7 @@ func (t *term) expression() string {
 	return b.String()
 }
 
-// rarest returns the terms that occur in the index, the rarest first.
+// The method `rarest` returns the terms that occur in the index, the rarest first.
 func (s *search) rarest() []term {
 	all := slices.DeleteFunc(slices.Clone(s.terms), func(t term) bool { return t.all() == 0 })
 	slices.SortStableFunc(all, func(a, b term) int { return cmp.Compare(a.all(), b.all()) })

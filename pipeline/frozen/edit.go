@@ -71,8 +71,8 @@ func (t Treatment) Covers(e Edit) bool { return t.with(e) == t }
 // IsWhole reports whether no edit has changed the content.
 func (t Treatment) IsWhole() bool { return t.Edit == NoEdit && t.Level == 0 }
 
-// restored returns the treatment after the user has taken the edits back. The content is whole again, but injected
-// blocks and reasoning stay removed.
+// The method `restored` returns the treatment after the user has taken the edits back. The content is whole again, but
+// injected blocks and reasoning stay removed.
 func (t Treatment) restored() Treatment {
 	t.Edit, t.Clamped, t.Level = NoEdit, false, 0
 	return t

@@ -102,7 +102,8 @@ func (p tierPlan) choose() (tags []int, reclaim int) {
 	return tags, reclaim
 }
 
-// reserved returns the newest candidates of tier 1 and of tier 2, for example 2 of 10, which the plan does not drop.
+// The method `reserved` returns the newest candidates of tier 1 and of tier 2, for example 2 of 10, which the plan does
+// not drop.
 func (p tierPlan) reserved() map[int]bool {
 	reserved := make(map[int]bool)
 	for tier := 1; tier <= 2; tier++ {
