@@ -49,7 +49,7 @@ func TestAnchorsOfAStory(t *testing.T) {
 	}
 }
 
-// A rule may use other words than "must" and "never", and may be in another language. A question is not a rule.
+// A rule need not contain "must" or "never", and may be in another language. A question is not a rule.
 func TestRulesInOtherWords(t *testing.T) {
 	for _, s := range []string{
 		"Please keep the public API stable.", "From now on use tabs.", "I want every query in its own file.", "We use pnpm here, not npm.",

@@ -15,7 +15,8 @@ import (
 
 type object = map[string]any
 
-// control is an extension. Its commands do what only an extension can do in rpc mode.
+// `control` is an extension for the tests. In rpc mode, some actions are possible only from an extension. Its commands
+// perform these actions.
 //
 //go:embed control.js
 var control []byte

@@ -274,8 +274,8 @@ func (s *search) collect() error {
 // marks the project's chunks. Looking up that term costs about as much as reading `filtered` chunks.
 const filtered = 2_000
 
-// find adds the chunks that contain t. With the operator AND, they must also contain all terms in others. With OR, they
-// must contain at least one of them.
+// find adds the chunks that contain t. With the operator AND, these chunks must also contain all terms in `others`.
+// With OR, they must contain at least one of them.
 func (s *search) find(t term, operator string, others []term) error {
 	expression := t.expression()
 	for i, other := range others {

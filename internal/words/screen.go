@@ -66,8 +66,9 @@ func faultOf(text string) []string {
 	return lines
 }
 
-// Screen describes a session in lines for a terminal of this width: its panel, and the newest pieces that were
-// taken out of the prompt. `returnable` are the pieces that the user can bring back, and summarised counts the others.
+// Screen describes a session in lines for a terminal of this width: its panel, and the newest pieces that were taken
+// out of the prompt. `returnable` are the pieces that the user can bring back. `summarised` is the number of all other
+// removed pieces.
 func Screen(st schema.SessionStatus, returnable []schema.DroppedUnit, summarised, columns int) []string {
 	p, columns := st.Panel, min(max(columns, leastColumns), mostColumns)
 	lines := []string{format.Cut(strings.TrimSpace("magicctx  "+format.Clean(st.Title)), columns), format.Cut(p.Size, columns), "", barOf(p, columns)}
