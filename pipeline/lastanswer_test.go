@@ -173,10 +173,11 @@ func TestEmptyAnswerAfterCallsKeepsAText(t *testing.T) {
 	}
 }
 
-// Bug F24: the answer a1 ends with a call, a2 has thinking and a text, and then the model continued with the step a3,
-// without a prompt in between. The provider joins a2 and a3 into one answer, which begins with the thinking of a2, as
-// it must. But the rules looked only at a3, which has no thinking, and dropped the call of a1. Without this call, the
-// provider joined a1 with the others. The joined answer then began with the text of a1 instead of with thinking.
+// Bug F24: the answer a1 ends with a call, and a2 has thinking and a text. Then the model continued with the step a3,
+// without a prompt in between. The provider joins a2 and a3 into one answer, which must begin with thinking. It did,
+// because a2 has thinking. But the rules looked only at a3, which has no thinking, and dropped the call of a1. Without
+// this call, the provider joined a1 with the others, too. The joined answer then began with the text of a1 instead of
+// with thinking.
 func TestAnswerJoinedWithTheNewestStepKeepsItsThinking(t *testing.T) {
 	const turn = "user u1: q\nassistant a1 (tool-calls): think signed \"r1\" | so | call bash c1 {\"n\":1} -> \"{9000 x}\"\nassistant a2: think signed \"r2\" | so\n"
 	for _, profile := range fusing {

@@ -10,9 +10,9 @@ import (
 // because the other rules decide which content is left. It never marks a user message: without that message, the
 // provider would join the answers before and after it (bug class B2 in docs/defects.md).
 //
-// EmptyShells also does not mark the last answer of a turn if the session has reasoning, or if the answer comes after
-// calls. Suppose that it removed such an answer, and that the user then reverted the later messages. A step with calls
-// would then be the last answer, and Anthropic would reject the request unless this step begins with thinking.
+// Nor does it mark the last answer of a turn if the session has reasoning, or if the answer comes after calls. The user
+// may later revert all messages after this answer. If the answer had been removed, a step with calls could then be the
+// last answer, and Anthropic would reject the request unless this step begins with thinking.
 func EmptyShells(v View, k Knobs) []frozen.Edit {
 	var edits []frozen.Edit
 	noticesUpTo := len(v.Messages) - 2*k.ProtectedTags
