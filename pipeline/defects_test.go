@@ -209,8 +209,8 @@ func TestDefectC9ReasoningIsNeverReplacedByCleared(t *testing.T) {
 	}
 }
 
-// Bug C13: a message contains a call in the provider's format ("tool_use") instead of OpenCode's. OpenCode never sends
-// such a part, so the host treats it as unknown content and does not change it.
+// Bug C13: a call in the provider's format ("tool_use") got no tag. This is intended: OpenCode never sends such a part,
+// so the host must treat it as unknown content, and must not change it.
 func TestDefectC13UnknownShapesAreLeftAlone(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.w.add(message("u1", "user", s.w.now, nil, textPart("p1", "q")))

@@ -27,7 +27,8 @@ const (
 	exitOK     = 0
 	exitFailed = 1
 	exitUsage  = 2
-	// exitNotSearched means an error in search and why-forgot. As in grep, exit code 1 means that nothing was found.
+	// exitNotSearched is the exit code of search and why-forgot after an error. As in grep, exit code 1 means that
+	// nothing was found.
 	exitNotSearched = 2
 	// exitNoHost is the exit code of status when no host is running.
 	exitNoHost = 3

@@ -385,8 +385,8 @@ func wires(t *testing.T, trace []byte) ([]schema.WireMutation, *Report) {
 }
 
 // The recorder saves the configuration just before the first pass. But a harness may ask for a system prompt even
-// earlier, and the replay needs the configuration for this prompt, too. Without it, the guidance would change at the
-// second request.
+// earlier. So the replay must already use the recorded configuration for this prompt. With another configuration, the
+// guidance would change at the second request.
 func TestConfigurationStandsBeforeTheFirstSystemPrompt(t *testing.T) {
 	usual := bytes.Join(plain(t, "pi-short.jsonl.gz"), nil)
 	other := bytes.ReplaceAll(usual, []byte(`"protected_tags":20`), []byte(`"protected_tags":7`))

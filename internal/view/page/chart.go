@@ -202,7 +202,8 @@ func dollars(x, step float64) string {
 	return "$" + strconv.FormatFloat(x, 'f', decimals, 64)
 }
 
-// passMarks returns the number of the first pass, and of about five more at round steps, for example 1, 50, 100.
+// passMarks returns marks for the first pass, and for about five more passes with round numbers, for example 1, 50,
+// 100.
 func passMarks(passes []*replay.Pass, c columns) []mark {
 	step := roundStep(float64(len(passes)) / 5)
 	marks := []mark{{c.at(0), strconv.Itoa(passes[0].Pass)}}

@@ -68,8 +68,8 @@ export class Terminal {
   }
 
   /**
-   * The host sends the status of a session to all directories of this process. If this terminal does not show the
-   * session, the status is ignored.
+   * The host sends the status of a session to all directories of this process. If no terminal of this directory shows
+   * the session, the status is ignored.
    */
   changed(status: SessionStatus): void {
     const { harness, session } = status
