@@ -72,14 +72,14 @@ var (
 	lasting = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i)(?:^|[^\pL])(?:` + lastingWords + `)(?:[^\pL]|$)|` + lastingSigns)
 	})
-	// report matches sentences that only report something, such as "always fails", "never worked", "is always red" and "I
+	// The pattern `report` matches sentences that only report something, such as "always fails", "never worked", "is always red" and "I
 	// never said that". It also matches code. A verb that ends in "ss" does not match, because it may follow "always" in a
 	// rule, as in "always pass errors on".
 	report = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i)\b(?:always|never|no longer) (?:\pL+[^s\P{L}]s|\pL{3,}ed|was|were|been|got|had|did)\b|\b(?:is|are|was|were|has|have|had|it|this) (?:always|never|no longer)\b` +
 			`|^i (?:have )?(?:never|always) (?:said|saw|seen|thought)\b|^never ?mind\b|\bimmer (?:noch|wieder)\b|^je n['’]ai\b|[{}=<>|;$]|://`)
 	})
-	// aboutThings matches sentences about something, for example "Le test échoue toujours." Such a sentence is a rule only
+	// The pattern aboutThings matches sentences about something, for example "Le test échoue toujours." Such a sentence is a rule only
 	// with a word such as "must" (see modal).
 	aboutThings = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i)^(?:the|this|that|it|le|la|les|ce|cette|ça|il|elle|der|die|das|es|el|los|las|este|esta|os|as) |^l['’]`)

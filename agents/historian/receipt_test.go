@@ -49,7 +49,7 @@ func TestAnchorsOfAStory(t *testing.T) {
 	}
 }
 
-// A rule may use other words than "must" and "never", and may be in another language. A question is not a rule.
+// A rule need not contain "must" or "never", and may be in another language. A question is not a rule.
 func TestRulesInOtherWords(t *testing.T) {
 	for _, s := range []string{
 		"Please keep the public API stable.", "From now on use tabs.", "I want every query in its own file.", "We use pnpm here, not npm.",
@@ -67,7 +67,8 @@ func TestRulesInOtherWords(t *testing.T) {
 	}
 }
 
-// If the output of a failed call contains no word of failure, its first line is the error.
+// Usually, the error of a failed call is a line with a word such as "error" or "failed". If no line of the output has
+// such a word, the first line is the error.
 func TestFailedCallHasAnError(t *testing.T) {
 	messages := []Message{{Ordinal: 1, Role: Assistant, Calls: []Call{{Tool: "x", Output: "exit status 3\nbye", IsError: true}}}}
 	if d := cmp.Diff([]Anchor{{ToolErrorAnchor, "exit status 3", 1}}, Anchors(messages)); d != "" {

@@ -117,8 +117,8 @@ var openWords = sync.OnceValue(func() *regexp.Regexp {
 	}, "|") + `)(?:[^\pL]|$)|尚未|还没|還沒|未决|未決|まだ`)
 })
 
-// unquoted removes code fences and lines that start with ">", because their words come from somewhere else, for example
-// from a file.
+// The function `unquoted` removes code fences and lines that start with ">", because their words come from somewhere
+// else, for example from a file.
 func unquoted(text string) string {
 	var own strings.Builder
 	fence := ""

@@ -294,7 +294,10 @@ export interface CommandExecuteResult {
   page?: Page
 }
 
-/** CompartmentScore is a compartment of the messages with the ordinals Start to End. */
+/**
+ * CompartmentScore is the score of the compartment that covers the messages from the ordinal Start to the
+ * ordinal End.
+ */
 export interface CompartmentScore {
   start: number
   end: number
@@ -403,8 +406,8 @@ export interface HeadSections {
 }
 
 /**
- * HeadStatus describes the head of a session's wire: the messages that replace the history covered by the
- * head. Sizes are in tokens, as the host counts them.
+ * HeadStatus describes the head of a session's wire, that is, the messages that replace the oldest messages.
+ * Sizes are in tokens, as the host counts them.
  */
 export interface HeadStatus {
   /** epoch is the number of folds so far. */
