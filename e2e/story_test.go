@@ -37,8 +37,8 @@ type drop struct {
 	goneTag int
 }
 
-// The first bust cannot apply the second drop, because its tags appear only in the second turn. At the next bust, these
-// units are no longer among the newest 20, so they are not protected.
+// The first bust cannot apply the second drop, because its tags appear only in the second turn. At the next bust, the
+// units of the second drop are no longer among the newest 20, so they are not protected.
 var drops = []drop{
 	{step: 14, arg: "3-5", placeholders: []int{3, 4, 5}},
 	{step: 28, arg: "28,§29§", shell: 28, gone: "toolu_00019", goneTag: 29},

@@ -40,22 +40,22 @@ type world struct {
 	readings Readings
 	// If profileOf is nil, readings.Profile stays.
 	profileOf func(schema.Model) string
-	// If busy is true, the store refuses writes. The host keeps the units that it could not store in `unsaved`, which
+	// If `busy` is true, the store refuses writes. The host keeps the units that it could not store in `unsaved`, which
 	// stands for a file, so they survive a crash of the host.
 	busy    bool
 	unsaved []frozen.Unit
-	// refuses makes the validator refuse the wire of every bust.
+	// If `refuses` is true, the validator refuses the wire of every bust.
 	refuses bool
-	// forgot means that the host was killed while the store was busy. Its unstored bindings are lost, so the next pass may
-	// change the prefix.
+	// `forgot` means that the host was killed while the store was busy. Its unstored bindings are lost, so the next
+	// pass may change the prefix.
 	forgot bool
-	// sent is the token of the newest request. It is "" if the harness sent this request without a host.
+	// `sent` is the token of the newest request. It is "" if the harness sent this request without a host.
 	sent string
 	// bindsOf reports whether a model binds its thinking. If bindsOf is nil, no model does.
 	bindsOf func(schema.Model) bool
-	// thought maps the key of each answer to the prompt for which the model wrote it. If the model binds its thinking,
-	// the provider accepts the answer's thinking only after this prompt. isAnswered means that the newest request has
-	// an answer.
+	// `thought` maps the key of each answer to the prompt for which the model wrote it. If the model binds its
+	// thinking, the provider accepts the answer's thinking only after this prompt. isAnswered means that the newest
+	// request has an answer.
 	thought    map[string]string
 	isAnswered bool
 

@@ -216,9 +216,10 @@ func newEvidence(messages []Message) *evidence {
 	return &evidence{messages: messages, texts: scannedTexts, outputs: scannedOutputs, prepared: map[place]*haystack{}}
 }
 
-// supports reports whether a message in the fact's source range contains an anchor of the fact. A fact without anchors
-// counts as one anchor as a whole, so a sentence of a message must say the same. For a rule or a constraint, texts by
-// other authors do not count. Otherwise, a web page that the agent has read could make rules for every later session.
+// supports reports whether a message in the fact's source range contains an anchor of the fact. If a fact has no
+// anchors, its whole text counts as one anchor, so one of the messages must say the same. For a rule or a constraint,
+// texts by other authors do not count. Otherwise, a web page that the agent has read could make rules for every later
+// session.
 func (e *evidence) supports(f chronicle.Fact) bool {
 	anchors := anchorsOfFact(f.Content)
 	withOthers := f.Category != "PROJECT_RULES" && f.Category != "CONSTRAINTS"

@@ -37,7 +37,7 @@ type provider struct {
 	now   int64
 	sizes map[promptcache.Hash]int
 	tally tally
-	// The model's last request for drops was for the tags from firstAsked to asked.
+	// The model's last request for drops named the tags from firstAsked to `asked`.
 	firstAsked, asked int
 	look              looker
 	seen              map[promptcache.Hash]block

@@ -20,7 +20,7 @@ const (
 
 // A restriction removes the values that a project may not set from the project's configuration. A cloned repository may
 // contain any file, so an untrusted project may only reduce things or choose matters of taste. It must not raise costs,
-// hang prompts, or choose where text is sent.
+// make prompts hang, or choose where text is sent.
 //
 // A restriction also removes the project's invalid values. Otherwise, such a value would replace the user's value, and
 // the checker would then replace it by the default. The default may allow more than the user does.

@@ -83,7 +83,8 @@ func (h Harness) entryProblem(ctx context.Context) (problem, remedy string) {
 	return problem, remedy
 }
 
-// A harness is used if its program is on the PATH, or if a configuration lists our plugin or cannot be read.
+// A harness counts as used if its program is on the PATH, if a configuration lists our plugin, or if a configuration
+// cannot be read.
 func (x *examination) isUsed(ctx context.Context, h Harness) bool {
 	if len(h.paths(x.LookPath)) > 0 {
 		return true

@@ -617,7 +617,8 @@ func TestStatusOfASessionHasThePanel(t *testing.T) {
 	}
 }
 
-// The bar of sources showed no system prompt if the host adds no guidance to it, for example because of skip_signatures.
+// Fixed bug: if the host added no guidance to the system prompt, for example because of skip_signatures, the bar of
+// sources did not show the system prompt at all.
 func TestPanelNamesASystemPromptWithoutGuidance(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "hello")

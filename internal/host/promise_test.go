@@ -36,8 +36,8 @@ func promised(t *testing.T, kind schema.Harness, chooses string, settings ...fun
 	return h
 }
 
-// When the user's message is summarised, the head shows the promise with its source, also in new sessions of the
-// project. No session of another project sees the promise.
+// After the user's message was summarised, the heads of this session and of new sessions of the project must show the
+// promise with its source. No session of another project may see the promise.
 func TestPromiseStaysInTheHeadUntilItIsDone(t *testing.T) {
 	bothHarnesses(t, func(t *testing.T, kind schema.Harness) {
 		h := promised(t, kind, "* 1")

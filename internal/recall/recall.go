@@ -27,12 +27,13 @@ import (
 const (
 	// A pass waits this long for the index. A fact that is found later is delivered with the next new content.
 	within = 8 * time.Millisecond
-	// Two lines are at least this many passes apart.
+	// After the host has added a line to a session, it adds the next line at least this many passes later.
 	apart = 4
 	// For this many passes after a line, the host checks whether the model uses the line. It does not record a later
 	// use.
 	soon = 6
-	// At most maxConsidered facts are compared with the text that the model sees.
+	// The host looks for each found fact in the text that the model already sees. To save time, it does this for at
+	// most maxConsidered facts of a lookup.
 	maxConsidered = 5
 )
 

@@ -30,7 +30,7 @@ type Marks struct {
 	Chosen   bool            `json:"chosen,omitzero"`
 }
 
-// String returns, for example, "spending balanced, high mark 65%, low mark auto".
+// String describes the marks in one line, for example "spending balanced, high mark 65%, low mark auto".
 func (m Marks) String() string {
 	return fmt.Sprintf("spending %s, high mark %.0f%%, low mark %s", m.Spending, m.High, m.LowText())
 }
@@ -127,8 +127,8 @@ func Near(chosen Marks, low float64) []Marks {
 
 const gridStep = 15
 
-// Grid returns each value of `spending` with the chosen high mark, with a lower high mark and with a higher one. It
-// omits the chosen settings.
+// Grid returns all combinations of a value of `spending` and one of three high marks: the chosen one, a lower one and a
+// higher one. It leaves out the combination that the user has chosen.
 func Grid(chosen Marks, _ float64) (all []Marks) {
 	chosen.Chosen = false
 	for _, high := range []float64{max(minHighMark, chosen.High-gridStep), chosen.High, min(maxHighMark, chosen.High+gridStep)} {

@@ -339,8 +339,8 @@ func condensed(o transcript.Said) string {
 	return fmt.Sprintf("%s… (%d characters)", string(runes[:min(len(runes), maxOther)]), utf8.RuneCountInString(o.Text))
 }
 
-// collapse replaces each sequence of white space with one blank. To be sure that the result is one line, it also treats
-// as white space every character that a reader might take for a line end.
+// collapse replaces each sequence of white space with one blank. The result must be one line for every reader. So
+// collapse treats each character that a reader might take for a line end as white space, too.
 func collapse(s string) string {
 	return strings.Join(strings.FieldsFunc(s, func(r rune) bool {
 		return text.IsJSSpace(r) || r == '\u0085' || r >= '\x1c' && r <= '\x1e'
