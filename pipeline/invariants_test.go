@@ -380,7 +380,8 @@ func invariant3HardPassDrainsEverything(t *rapid.T, w *world) {
 	}
 }
 
-// A queued drop alone causes no bust. It waits until the rent has reached the price of a bust, or for another cause.
+// A queued drop alone causes no bust. It waits until the rent has reached the price of a bust, or until a pass busts
+// for another cause.
 func invariant4QueuedDropCausesNoBust(t *rapid.T, w *world) {
 	d := w.decision
 	asked := d.Percent >= w.readings.Threshold

@@ -214,8 +214,8 @@ func (c *collector) words(text string, ordinal int) {
 	c.matches(SymbolAnchor, symbol(), text, ordinal)
 }
 
-// matches adds each match of the pattern as an anchor. If the pattern has several groups, only one of them is
-// non-empty in a match.
+// matches adds an anchor for each match of the pattern. The anchor is the text of the pattern's group. A pattern may
+// have several groups, but then only one of them is non-empty in a match.
 func (c *collector) matches(kind AnchorKind, pattern *regexp.Regexp, text string, ordinal int) {
 	if c.isFull(kind) {
 		return

@@ -64,7 +64,7 @@ func (c *candidate) confirm(j *Job) {
 // quotes compares the lines "U: …" of a compartment with the words that the user has typed in its range.
 //
 // A quote begins with "U:" at the start of a line, or after a character that is neither a letter nor a digit. It ends
-// with its line. At the start of a line, quotes also recognises other forms, for example "u :", "**U**：", "1. User:" or
+// with its line. At the start of a line, other forms also begin a quote, for example "u :", "**U**：", "1. User:" or
 // "Human:". A quote is kept if one message of the user contains its words in the same order, without other words
 // between them. The comparison ignores case, blanks, line breaks, forms of quotation marks, and marks around the quote.
 // If a message contains only the first sentences of a quote, only these sentences are kept.

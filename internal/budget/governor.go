@@ -127,8 +127,8 @@ func (g *Governor) day() (today, tomorrow time.Time) {
 // meanDays is the number of days over which a budget averages the cost of the prompts.
 const meanDays = 7
 
-// caps returns two caps. The first one limits all agents together. The second one limits either the historian or all
-// other agents together.
+// caps returns two caps for a work. The first one limits all agents together. If the work is the historian's, the
+// second one limits only the historian. Otherwise, it limits all agents except the historian.
 func (g *Governor) caps(ctx context.Context, cfg schema.Config, w work.Work, today time.Time) ([]work.Cap, error) {
 	prompts, err := g.Store.Calls.Prompts(ctx, w.Subject, today.AddDate(0, 0, -meanDays).UnixMilli())
 	if err != nil {

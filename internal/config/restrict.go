@@ -19,8 +19,8 @@ const (
 )
 
 // A restriction removes the values that a project may not set from the project's configuration. A cloned repository may
-// contain any file, so an untrusted project may only reduce things or choose matters of taste. It must not raise costs,
-// make prompts hang, or choose where text is sent.
+// contain any file, so an untrusted project may only set values that are more cautious than the user's, or that are a
+// matter of taste. It must not raise costs, make prompts hang, or choose where text is sent.
 //
 // A restriction also removes the project's invalid values. Otherwise, such a value would replace the user's value, and
 // the checker would then replace it by the default. The default may allow more than the user does.

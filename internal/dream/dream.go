@@ -32,7 +32,7 @@ const Command = "ctx-dream"
 // A Dreamer's methods are safe for concurrent use.
 type Dreamer struct {
 	Options
-	// mu guards running, and the progress of each run. running maps the identity of a project to its run.
+	// mu guards `running` and the progress of each run. `running` maps the identity of a project to its run.
 	mu      sync.Mutex
 	running map[string]*run
 	docs    projectdocs.Reader

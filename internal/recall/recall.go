@@ -193,7 +193,8 @@ func isVisible(f *fact, p *pipeline.Session, d pipeline.Decision) (is bool) {
 	return is
 }
 
-// id identifies the text of a fact, because a session gets each fact only once.
+// id returns a hash of a fact's text, by which the host recognises a fact that the session already has. A session gets
+// each fact only once.
 func (f *fact) id() int64 {
 	h := fnv.New64a()
 	text := f.lead + " " + f.text

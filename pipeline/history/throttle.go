@@ -10,8 +10,8 @@ type Throttle struct {
 	Money        float64
 	// Pass is the number of the pass on which the newest run began or ended.
 	Pass int
-	// Waited counts the passes on which the trigger wanted a run, but no run began or was in progress. A new run and a
-	// new compartment reset it to 0.
+	// Waited counts the passes on which the trigger wanted a run, but none was in progress and none began. A new run
+	// and a new compartment reset it to 0.
 	Waited int
 	// Bouts counts how often the throttle has forgotten the failed runs and let a model try again (see `forgotten`). It
 	// is reset when a model writes a compartment.
