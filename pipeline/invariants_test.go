@@ -79,7 +79,7 @@ type witness struct {
 	valid    []string // the answers whose thinking the newest wire holds
 }
 
-// met counts events of all random sessions. If an event never happens, some invariants check nothing.
+// `met` counts events of all random sessions. If an event never happens, some invariants check nothing.
 var met events
 
 type events struct{ folds, deltas, covered, kept, lost, rents, restored int }
@@ -92,7 +92,7 @@ type life struct {
 	agent string
 	// isShared means that only events happen that both harnesses have.
 	isShared bool
-	// twin is the same session in the other harness. It is nil in most tests.
+	// `twin` is the same session in the other harness. It is nil in most tests.
 	twin *world
 }
 

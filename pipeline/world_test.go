@@ -59,7 +59,7 @@ type world struct {
 	thought    map[string]string
 	isAnswered bool
 
-	// decoded caches decoded messages by their bytes. Without it, each pass would have to decode all messages again.
+	// `decoded` caches decoded messages by their bytes. Without it, each pass would have to decode all messages again.
 	decoded map[string]decoded
 
 	witness witness
@@ -522,8 +522,8 @@ func (w *world) thinking() (valid, invalid []string) {
 	return valid, invalid
 }
 
-// bound returns the key of the message directly after the newest request, if it has signed thinking that is bound to
-// this request. Otherwise it returns "".
+// The method `bound` returns the key of the message directly after the newest request, if it has signed thinking that
+// is bound to this request. Otherwise it returns "".
 func (w *world) bound() string {
 	if len(w.previous) == 0 || len(w.wire) <= len(w.previous) {
 		return ""

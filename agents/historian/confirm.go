@@ -61,7 +61,7 @@ func (c *candidate) confirm(j *Job) {
 	})
 }
 
-// quotes compares the lines "U: …" of a compartment with the words that the user has typed in its range.
+// `quotes` compares the lines "U: …" of a compartment with the words that the user has typed in its range.
 //
 // A quote begins with "U:" at the start of a line, or after a character that is neither a letter nor a digit. It ends
 // with its line. At the start of a line, other forms also begin a quote, for example "u :", "**U**：", "1. User:" or
@@ -149,7 +149,8 @@ const (
 	maxQuoted = 20  // sentences of a quote that are compared one by one
 )
 
-// beginning returns the longest beginning of a quote, in whole sentences, that one message of the user contains, or "".
+// The method `beginning` returns the longest beginning of a quote, in whole sentences, that one message of the user
+// contains, or "".
 func (q *quotes) beginning(words string) string {
 	if q.stands(words) {
 		return words

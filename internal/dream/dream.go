@@ -249,7 +249,7 @@ func (d *Dreamer) session(ctx context.Context, key store.Key, directory string) 
 	return row, nil
 }
 
-// set records that r is the running run of a project. If r is nil, the project's run has ended.
+// The method `set` records that r is the running run of a project. If r is nil, the project's run has ended.
 func (d *Dreamer) set(project string, r *run) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -13,9 +13,9 @@ import (
 
 const vow = "We must update the changelog before the release."
 
-// promised returns a session in which the user has said `vow`. The historian's answer lists promises: first `chooses`,
-// for example "* 1", which names a sentence of the conversation by its number, and then a sentence that nobody has
-// said. The host must not believe the latter.
+// The function `promised` returns a session in which the user has said `vow`. The historian's answer lists promises:
+// first `chooses`, for example "* 1", which names a sentence of the conversation by its number, and then a sentence
+// that nobody has said. The host must not believe the latter.
 func promised(t *testing.T, kind schema.Harness, chooses string, settings ...func(*schema.Config)) *harness {
 	t.Helper()
 	h := answeringIn(t, kind, func(p schema.AgentRunParams) (string, error) {

@@ -74,7 +74,7 @@ type told struct {
 	isRead   bool
 	rows     []store.RecallRow
 	unstored []store.RecallRow
-	// asked maps each file or command to the pass that last looked it up. A session uses the same names again and
+	// `asked` maps each file or command to the pass that last looked it up. A session uses the same names again and
 	// again, so this saves most lookups.
 	asked map[name]int
 	// pending is a lookup that was too slow for its pass.
@@ -223,7 +223,8 @@ func (t *told) has(fact int64) bool {
 	return slices.ContainsFunc(t.rows, func(r store.RecallRow) bool { return r.Fact == fact })
 }
 
-// names returns a JSON array of the files and commands in a fact, without the name that the fact is about.
+// The method `names` returns a JSON array of the files and commands in a fact, without the name that the fact is
+// about.
 func (f *fact) names() string {
 	text := f.lead + " " + f.text
 	all := []string{}

@@ -108,7 +108,8 @@ func meanLow(passes []*Pass) float64 {
 	return math.Round(100 * sum / float64(busts))
 }
 
-// at returns the configuration c, changed by all settings in m that are not zero. The marks apply to every model.
+// The method `at` returns the configuration c, changed by all settings in m that are not zero. The marks apply to every
+// model.
 func (m Marks) at(c schema.Config) schema.Config {
 	c.Spending = cmp.Or(m.Spending, c.Spending)
 	if high, _ := config.Threshold(c, "", "", 0); m.High > 0 && m.High != high {
@@ -120,7 +121,7 @@ func (m Marks) at(c schema.Config) schema.Config {
 }
 
 // Near returns variants of the chosen settings. Some have another value of `spending`, and the others have a slightly
-// lower or higher mark. low is the average low mark of the busts.
+// lower or higher mark. `low` is the average low mark of the busts.
 func Near(chosen Marks, low float64) []Marks {
 	return append(chosen.others(), chosen.neighbours(low)...)
 }

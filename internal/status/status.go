@@ -28,12 +28,12 @@ type Statuses struct {
 	Options
 	savings savings
 	Titles  titles
-	// waiting contains the sessions whose status is about to be sent.
+	// `waiting` contains the sessions whose status is about to be sent.
 	waiting sync.Map
-	// publishing is held while a status is read and sent, so that an older status never follows a newer one.
+	// `publishing` is held while a status is read and sent, so that an older status never follows a newer one.
 	publishing sync.Mutex
-	// sent contains, for each session, the time of its newest status, so that statuses are at least publishEvery apart.
-	// Older times are removed. Only the holder of publishing may use the map.
+	// `sent` contains, for each session, the time of its newest status, so that statuses are at least publishEvery
+	// apart. Older times are removed. Only the holder of `publishing` may use the map.
 	sent map[store.Key]time.Time
 }
 

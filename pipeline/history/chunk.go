@@ -78,7 +78,8 @@ type reader struct {
 	chunk           Chunk
 	budget, ceiling int
 	count           func(string) int
-	// next is the first ordinal that no block covers. noise is the ordinal of the newest noise message (see ReadChunk).
+	// `next` is the first ordinal that no block covers. `noise` is the ordinal of the newest noise message (see
+	// ReadChunk).
 	next, noise int
 	current     *block
 	isFull      bool
@@ -207,7 +208,7 @@ func (r *reader) countCluster(c *block) {
 	}
 }
 
-// finish extends the chunk over noise at the end of the range, and fills Lines. messages are the readable messages of
+// finish extends the chunk over noise at the end of the range, and fills Lines. `messages` are the readable messages of
 // the range.
 func (r *reader) finish(messages []Message) {
 	c := &r.chunk

@@ -92,9 +92,9 @@ func (t Throttle) Next(d Demand) Grant {
 	return grant
 }
 
-// left returns how many tokens are left in the allowance for failed runs. isSpent means that the host must not ask a
-// model again, because the allowance of tokens or money is used up. One failed run alone never uses it up: the second
-// run reads only half of the chunk, so it may succeed.
+// The method `left` returns how many tokens are left in the allowance for failed runs. isSpent means that the host must
+// not ask a model again, because the allowance of tokens or money is used up. One failed run alone never uses it up:
+// the second run reads only half of the chunk, so it may succeed.
 func (t Throttle) left(d Demand) (tokens int, isSpent bool) {
 	allowed := allowance(d.Snapshot.Usage, d.Snapshot.Cap, d.Room)
 	tokens = allowed - t.Tokens

@@ -185,8 +185,8 @@ func (v View) items() map[int]Item {
 	return all
 }
 
-// needed returns the units whose drop has to wait: open arcs, and the user's words in an unanswered prompt. The drop
-// of a unit outside the transcript, for example after a revert, never has to wait.
+// The method `needed` returns the units whose drop has to wait: open arcs, and the user's words in an unanswered
+// prompt. The drop of a unit outside the transcript, for example after a revert, never has to wait.
 func (v View) needed() map[int]bool {
 	needed := make(map[int]bool)
 	v.eachItem(func(m *Message, it *Item, _ *frozen.Unit) {
@@ -202,8 +202,8 @@ func (v View) isKept(tag int) bool {
 	return u != nil && u.Kept != 0
 }
 
-// unread returns the arcs whose results the model has not read. ProtectedTags does not always protect them: reverted
-// units may have higher tags, and then count as newer.
+// The method `unread` returns the arcs whose results the model has not read. ProtectedTags does not always protect
+// them: reverted units may have higher tags, and then count as newer.
 func (v View) unread() map[int]bool {
 	if m := v.unanswered(); m != nil {
 		return setOf(v.arcsOf(m))
@@ -211,8 +211,8 @@ func (v View) unread() map[int]bool {
 	return nil
 }
 
-// unanswered returns the newest message that the provider sees, or nil if the model did not write that message. The
-// model has not read the results in this message yet.
+// The method `unanswered` returns the newest message that the provider sees, or nil if the model did not write that
+// message. The model has not read the results in this message yet.
 func (v View) unanswered() *Message {
 	i := len(v.Messages) - 1
 	for i >= 0 && v.Messages[i].Silent {
@@ -224,10 +224,10 @@ func (v View) unanswered() *Message {
 	return &v.Messages[i]
 }
 
-// separating returns the tool arcs that have to become skeletons, because they separate two steps of the same turn.
-// Usually these are the arcs of the step directly before the newest step. Some providers join consecutive assistant
-// messages. Without a result between the two steps, such a provider would see the text of the older step before the
-// thinking of the newest step, and refuse the request.
+// The method `separating` returns the tool arcs that have to become skeletons, because they separate two steps of the
+// same turn. Usually these are the arcs of the step directly before the newest step. Some providers join consecutive
+// assistant messages. Without a result between the two steps, such a provider would see the text of the older step
+// before the thinking of the newest step, and refuse the request.
 //
 // An answer without calls is joined with the step after it, so it belongs to that step. If such an answer is the last
 // message, it counts as a step of its own, because the model may go on with signed thinking and calls.
