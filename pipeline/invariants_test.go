@@ -532,7 +532,7 @@ func invariant10OnePlaceholder(t *rapid.T, w *world) {
 	}
 }
 
-// Some providers need a text in its place.
+// isShell reports whether the message is a shell. Some providers need a text in place of a shell.
 func isShell(w *world, messageKey string) bool {
 	return slices.ContainsFunc(w.session.State.Units(), func(u frozen.Unit) bool { return u.MessageKey == messageKey && u.IsShell })
 }

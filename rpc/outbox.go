@@ -39,7 +39,7 @@ const (
 
 var errPeerStalled = errors.New("the other end does not read")
 
-// The caller must start run on a goroutine.
+// The caller must start the method `run` on a goroutine.
 func newOutbox(w io.Writer, fail func(error)) *outbox {
 	o := &outbox{w: w, fail: fail}
 	o.changed.L = &o.mu

@@ -308,7 +308,7 @@ func TestLinesOfAnEndlessDocumentAreBounded(t *testing.T) {
 	}
 }
 
-// The text of a memory cannot close the memory's element.
+// The text of a memory must not be able to close the element that contains it.
 func TestQuestionShowsOnlyWhatMayBeMerged(t *testing.T) {
 	q, shown := taskOf(Consolidate).Question(Job{Memories: memories})
 	if n := strings.Count(q.Prompt, "<note id="); n != 4 || len(shown) != 4 || strings.Contains(q.Prompt, "<merge") || strings.Contains(q.Prompt, "API") {

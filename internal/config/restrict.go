@@ -110,7 +110,7 @@ func (r *restriction) agent(key path, tree object, value any, f field, mine refl
 	}
 }
 
-// value also expands a short form: 65 becomes {"default": 65}.
+// The method `value` also expands a short form: 65 becomes {"default": 65}.
 func (r *restriction) value(key path, tree object, value any, rules rules, mine reflect.Value) {
 	if mine.Kind() == reflect.Map && mine.Type().Elem().Kind() == reflect.Struct {
 		return // the key defines commands, and only a trusted project may do that

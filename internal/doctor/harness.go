@@ -125,7 +125,7 @@ func (x *examination) eachUsed(ctx context.Context, look func(Harness)) {
 
 // A versionRange holds beginnings of versions, for example "1.18".
 type versionRange struct {
-	// newest is the newest version that the end-to-end tests run.
+	// `newest` is the newest version that the end-to-end tests run.
 	oldest, newest string
 	// The plugin was written for all versions that begin with `generation`, for example "1.".
 	generation string

@@ -58,7 +58,7 @@ type Options struct {
 
 func New(o Options) *Recaller { return &Recaller{Options: o} }
 
-// Close is called when no lookup runs.
+// Close must not be called while a lookup is running.
 func (r *Recaller) Close() { r.reader.stop() }
 
 func (r *Recaller) Feature() pass.Feature {

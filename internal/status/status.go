@@ -135,7 +135,7 @@ func (sb *Statuses) Session(ctx context.Context, p schema.SessionStatusParams) (
 	return st, err
 }
 
-// shown adds the panel for the harness's own screen.
+// The method `shown` adds the panel for the harness's own screen.
 func (sb *Statuses) shown(ctx context.Context, s store.SessionReport) schema.SessionStatus {
 	st, now := sb.statusOf(ctx, s), sb.Clock.Now()
 	var err error

@@ -102,7 +102,7 @@ type block struct {
 	hasWords bool
 }
 
-// read returns false if the budget is used up.
+// The method `read` returns false if the budget is used up.
 func (r *reader) read(m *Message) bool {
 	voices, hasWords := condense(m)
 	if len(voices) == 0 {

@@ -19,7 +19,7 @@ type Throttle struct {
 }
 
 type Demand struct {
-	// Pass is the number of the session's pass.
+	// Pass is the number of the current pass of the session.
 	Pass     int
 	Snapshot Snapshot
 	// Room is the size of the window below the execute threshold, in tokens.

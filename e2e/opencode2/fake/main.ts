@@ -318,7 +318,7 @@ class Run {
     }
   }
 
-  /** The user's compaction. A plugin may write the summary. */
+  /** Plays a compaction that the user has asked for. A plugin may write the summary. */
   async compact(): Promise<void> {
     const session = of(this.id)
     const row: Row = { id: newID("msg"), type: "compaction", time: { created: Date.now() }, status: "running", reason: "manual", recent: "" }

@@ -10,7 +10,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// PriceNote returns "" if the pass has weighed nothing.
+// PriceNote describes the price of a bust as the pass estimated it, and says whether the bust waits. If the pass
+// estimated no price, it returns "".
 func PriceNote(p *replay.Pass) string {
 	switch {
 	case p.Waits():
