@@ -41,7 +41,7 @@ type provider struct {
 	firstAsked, asked int
 	look              looker
 	seen              map[promptcache.Hash]block
-	// lines contains all reminder lines that magicctx has added so far.
+	// `lines` contains all reminder lines that magicctx has added so far.
 	newestText string
 	lines      map[string]bool
 	// The map `windows` says for each turn which needles the last prompt of that turn contains.
