@@ -33,7 +33,7 @@ const (
 )
 
 // sidekicking returns a harness with the sidekick switched on. In its index, a search for "lunch" finds only the first
-// text, and the second text is found only by the sidekick's own query, "striped compiler".
+// text, and a search for "striped compiler" (the sidekick's own query in most tests) finds the second text.
 func sidekicking(t *testing.T, kind schema.Harness, a assistant) *harness {
 	t.Helper()
 	h := answeringIn(t, kind, func(p schema.AgentRunParams) (string, error) {
