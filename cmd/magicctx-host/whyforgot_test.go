@@ -11,8 +11,8 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// The index contains no outputs of tools. Asked with words of a dropped output, why-forgot named another message, which
-// shared some of the words.
+// Fixed bug: the index contains no outputs of tools. If a user asked why-forgot about words of a dropped output, it
+// named another message that contained some of the words.
 func TestWhyForgotFindsADroppedOutput(t *testing.T) {
 	t.Setenv("TZ", "UTC")
 	r := newHistoryRig(t)

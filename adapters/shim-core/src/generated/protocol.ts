@@ -1247,7 +1247,7 @@ export interface ToolDefinition {
 }
 
 /**
- * ToolExecuteParams runs one of the host's tools. The harness does not check the arguments against the tool's
+ * ToolExecuteParams runs one of the host's tools. Not every harness checks the arguments against the tool's
  * schema, so the host does.
  */
 export interface ToolExecuteParams {
