@@ -590,9 +590,10 @@ func tagIsNeverGivenTwice(t *rapid.T, w *world) {
 	}
 }
 
-// After a bust for pressure, the next pass must not bust for pressure again. But it may bust for rent, which also drops
-// the newest units that the model has marked. And small busts may follow if there is no price, or if writing to the
-// cache costs no more than reading (-rapid.seed=6722935167943988486, 3338930536038272391, and 13711531760929742792 for
+// After a bust for pressure, the next pass must not bust for pressure again. There are two exceptions. The next pass may
+// bust for rent, because such a bust also drops the newest units that the model has marked. And more small busts for
+// pressure may follow if the model's price is unknown, or if writing to the cache costs no more than reading, because
+// each of them then costs nothing (-rapid.seed=6722935167943988486, 3338930536038272391, and 13711531760929742792 for
 // OpenCode 2).
 func invariant12OneBustPerPressureEpisode(t *rapid.T, w *world) {
 	isOurs := w.result.Bust && slices.Contains([]string{string(CausePressure), string(CauseForce)}, w.result.BustCause)
