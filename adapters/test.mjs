@@ -1,7 +1,7 @@
 // Runs the tests of the shims in both runtimes that the shims run in: Node and Bun.
 //
 //   npm test                     all
-//   npm test -- --node passes    in Node only, those whose path contains "passes"
+//   npm test -- --node passes    only in Node, and only the tests whose path contains "passes"
 import { spawn } from "node:child_process"
 import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs"
 import { availableParallelism } from "node:os"

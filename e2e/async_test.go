@@ -16,7 +16,7 @@ func (w *world) in(t *testing.T) *world {
 	return &sub
 }
 
-// playAndTell sets the mock's answers for a session. arrived receives a value with each request.
+// playAndTell sets the mock's answers for a session. The channel `arrived` receives a value with each request.
 func (w *world) playAndTell(session string, steps ...mockllm.Step) (arrived <-chan struct{}) {
 	told := make(chan struct{}, len(steps))
 	answer := mockllm.InOrder(steps...)

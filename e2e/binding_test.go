@@ -408,7 +408,8 @@ func boundSubagent(d *drive) {
 	d.session = d.last(d.rule).Session()
 }
 
-// After a long pause, the provider's cache is gone, but thinking is still bound.
+// After a long pause, the provider's cache is gone, so a pass busts. But the model still checks its thinking, so the
+// pass must leave out all thinking that the bust makes invalid.
 func TestBoundThinkingAfterAGap(t *testing.T) {
 	suite.OnlyWithAll(t, "Pi has this session")
 	testBoundThinkingAfterAGap(t, schema.HarnessOpenCode)

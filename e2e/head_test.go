@@ -229,8 +229,8 @@ func (w *world) openStore() *store.Store {
 	}
 }
 
-// While the test had the store locked, a host that started could not open the store, and such a host never works.
-// awaitHost kills each of these hosts until a host works.
+// A host that starts while the test has the store open cannot open the store, and it does not try again. So awaitHost
+// kills such hosts until the shim has started a host that works.
 func (w *world) awaitHost() {
 	w.t.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {

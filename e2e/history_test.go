@@ -109,8 +109,8 @@ func testLongTurn(t *testing.T, h schema.Harness) {
 
 func TestUsersCompaction(t *testing.T) { testUsersCompaction(t, schema.HarnessOpenCode) }
 
-// The user runs the harness's own /compact. The harness removes messages, and its summary must stand for them in the
-// history. The historian must summarise the messages after them.
+// The user runs the harness's own /compact. The harness replaces the old messages with a summary of its own. The
+// history must contain this summary for them, and the historian must summarise only the later messages.
 func testUsersCompaction(t *testing.T, h schema.Harness) {
 	needs(t, h)
 	if h == schema.HarnessPi && suite.Pi() == pitest.V074 {
@@ -144,8 +144,8 @@ func testUsersCompaction(t *testing.T, h schema.Harness) {
 	k.read()
 
 	filler := slices.IndexFunc(k.rows, func(row chronicle.Compartment) bool { return row.MadeBy == chronicle.ByHarness })
-	// On a busy machine, the historian may have summarised all of these messages before the harness removed them. Then
-	// the history does not need the harness's summary.
+	// On a busy machine, the historian may have been faster than the user's compaction, and have summarised everything
+	// that the compaction removed. Then the history does not need the harness's summary.
 	isNeeded := slices.ContainsFunc(k.rows, func(row chronicle.Compartment) bool { return row.MadeBy != chronicle.ByModel })
 	if isNeeded && (filler < 0 || !strings.Contains(k.rows[filler].Tiers[0], told)) {
 		t.Fatalf("no compartment holds the harness's summary: %+v", k.rows)

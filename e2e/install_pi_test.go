@@ -187,8 +187,9 @@ func TestPiInstallForAProject(t *testing.T) {
 	o.close()
 }
 
-// The user installs the npm packages that `task package` makes, without a network. Their command `magicctx-host install
-// pi` must add the extension to Pi. It must also work to list the package's folder in Pi's settings.
+// Without a network, the user installs the npm packages that `task package` makes. There are two ways to add the
+// extension to Pi, and both must work: the command `magicctx-host install pi`, and an entry for the package's folder in
+// Pi's settings.
 func TestPackedPiExtensionWorks(t *testing.T) {
 	needs(t, schema.HarnessPi)
 	t.Parallel()

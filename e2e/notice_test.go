@@ -28,7 +28,7 @@ func testNotices(t *testing.T, h schema.Harness) {
 	t.Parallel()
 	w := newWorldOf(t, h, suite.Root(t), logFiles())
 	// With flat prices, a bust costs nothing. So with any other value of `spending`, the host would remove the content
-	// for rent before there is pressure.
+	// early, to save its rent. With "generous", the host waits for pressure, as the test expects.
 	w.configure(`{"historian": {"disable": false}, "protected_tags": 1, "spending": "generous"}`)
 	o := w.withFlatPrices()
 	o.Limits = opencodetest.Limits{Context: historyWindow, Output: 4_000}

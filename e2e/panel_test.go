@@ -121,7 +121,7 @@ func (s *screen) wait(words ...string) string {
 	return strings.Join(lines, "\n")
 }
 
-// task runs a task of this repository, for example "install", with the home directory of the test's user.
+// The method `task` runs a task of this repository, for example "install", with the home directory of the test's user.
 func (d *download) task(args ...string) {
 	d.t.Helper()
 	cache, err := exec.CommandContext(d.ctx, "go", "env", "GOCACHE", "GOMODCACHE").Output()

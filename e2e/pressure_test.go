@@ -342,8 +342,8 @@ const parentHeader = "X-Parent-Session-Id"
 func asSubagent(d *drive) {
 	parent := d.world.session(d.oc)
 	d.rule = "subagent of " + parent
-	// The test wants a bust for pressure, below the force level. Such a bust must pay off, so the last steps are small:
-	// the prompt then reaches the force level only after many more requests.
+	// The test wants a bust for pressure, below the force level. The host makes such a bust only if it pays off, that
+	// is, if many more requests fit before the prompt reaches the force level. So the last steps are small.
 	d.worker.lines = func(tokens int) int {
 		if tokens > largeWindow/2 {
 			return usualLines / 3

@@ -18,9 +18,9 @@ func TestSearch(t *testing.T) {
 
 func TestPiSearch(t *testing.T) { testSearch(t, schema.HarnessPi) }
 
-// A search must find the words and commands of one session, both in the project's next session and on the command line.
-// While the host runs, it updates the index. `magicctx-host index` adds the last answer, and sessions from before the
-// installation.
+// The words and commands of one session must be found by ctx_search in the project's next session, and by
+// `magicctx-host search`. The running host updates the index. `magicctx-host index` adds the last answer, and sessions
+// from before the installation.
 func testSearch(t *testing.T, h schema.Harness) {
 	needs(t, h)
 	t.Parallel()

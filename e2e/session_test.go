@@ -193,7 +193,7 @@ func checkShownUntil(t *testing.T, requests []*mockllm.Request, tag, effect int)
 	}
 }
 
-// The host must not run during journal.
+// The host must not be running when a test calls `journal`.
 func (w *world) journal(session string) []store.PassRow {
 	w.t.Helper()
 	return w.journalOf(w.harness, session)

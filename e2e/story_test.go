@@ -17,7 +17,7 @@ import (
 // pressure reaches the execute threshold (65 %) at known steps.
 type story struct {
 	turns []script.Turn
-	// first contains the index of the first step of each turn. Steps are counted over the whole session.
+	// `first` contains the index of the first step of each turn. Steps are counted over the whole session.
 	first []int
 }
 
@@ -26,19 +26,19 @@ type story struct {
 type drop struct {
 	step int    // the step, counted over the whole session
 	arg  string // the argument that the model writes
-	// placeholders are the tags that become placeholders. These are the texts, and those calls that are among the
+	// `placeholders` are the tags that become placeholders. These are the texts, and those calls that are among the
 	// newest 20 units.
 	placeholders []int
-	// shell is the tag of a text that is the only content of its message. When this text is dropped, some providers do
-	// not get the message at all.
+	// `shell` is the tag of a text that is the only content of its message. When this text is dropped, some providers
+	// do not get the message at all.
 	shell int
-	// gone is the id of a call that is removed without a placeholder, and goneTag is its tag.
+	// `gone` is the id of a call that is removed without a placeholder, and goneTag is its tag.
 	gone    string
 	goneTag int
 }
 
-// The first bust cannot apply the second drop, because its tags appear only in the second turn. At the next bust, these
-// units are no longer among the newest 20, so they are not protected.
+// The first bust cannot apply the second drop, because its tags appear only in the second turn. At the next bust, the
+// units of the second drop are no longer among the newest 20, so they are not protected.
 var drops = []drop{
 	{step: 14, arg: "3-5", placeholders: []int{3, 4, 5}},
 	{step: 28, arg: "28,§29§", shell: 28, gone: "toolu_00019", goneTag: 29},

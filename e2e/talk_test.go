@@ -24,8 +24,8 @@ import (
 
 const historyWindow = 64_000
 
-// Each message of a talk begins with a mark, for example "task 3:" or "finding 3.7:". From these marks, a test knows
-// which messages a request contains.
+// Each message of a talk begins with a mark, for example "task 3:" or "finding 3.7:". The marks tell a test which
+// messages a request contains.
 type talk struct {
 	*world
 	agent   agent.Agent

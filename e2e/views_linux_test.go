@@ -35,7 +35,7 @@ const (
 	// without views.
 	maxSlower   = 1.03
 	subscribers = 200
-	// measured is the number of compared requests. Before them, warmUp requests warm up the hosts.
+	// `measured` is the number of compared requests. Before them, warmUp requests warm up the hosts.
 	measured, warmUp = 600, 50
 )
 
@@ -187,7 +187,8 @@ func (d *download) host(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// dashboard starts the dashboard, and returns its process and the address that it printed.
+// The method `dashboard` starts the program's dashboard, and returns the id of its process and the address that it
+// printed.
 func (d *download) dashboard() (pid int, address string) {
 	d.t.Helper()
 	cmd := d.host("dashboard")
@@ -217,7 +218,7 @@ func end(cmd *exec.Cmd) {
 	_ = cmd.Wait()
 }
 
-// subscribe follows all sessions with many clients until the test ends.
+// The method `subscribe` follows all sessions with many clients until the test ends.
 func (d *download) subscribe() []*subscriber {
 	d.t.Helper()
 	d.t.Setenv("XDG_RUNTIME_DIR", d.user.Home.Runtime)
@@ -274,7 +275,7 @@ func (s *subscriber) read(from io.Reader) {
 	}
 }
 
-// await waits until each subscriber has received the status after the session's last request.
+// The function `await` waits until each subscriber has received the status after the session's last request.
 func await(t *testing.T, all []*subscriber, requests int) {
 	t.Helper()
 	want := fmt.Sprintf(`"passes":%d,`, requests)

@@ -50,10 +50,10 @@ type week struct {
 }
 
 type player interface {
-	// visit ends the previous session and begins a new one, in which the model calls ctx_memory once with each element
-	// of `calls`. It returns the first request of the new session.
+	// The method `visit` ends the previous session and begins a new one, in which the model calls ctx_memory once with
+	// each element of `calls`. It returns the first request of the new session.
 	visit(project string, calls ...map[string]any) (first string)
-	// dream runs /ctx-dream and waits for its end. If the host is killed, dream runs the command again.
+	// The method `dream` runs /ctx-dream and waits for its end. If the host is killed, it runs the command again.
 	dream()
 	leave()
 	kill()
@@ -71,7 +71,8 @@ func newWeek(t *testing.T, h schema.Harness, killAt int, settings string, play f
 	return w
 }
 
-// clock returns the path of a file that tells the host how far its clock differs from the machine's clock, in ms.
+// The method `clock` returns the path of a file that tells the host by how many ms its clock must differ from the
+// machine's clock.
 func (w *week) clock() string { return filepath.Join(w.root, "clock") }
 
 func (w *week) begin(day int) {
@@ -115,7 +116,8 @@ func (w *week) live() {
 	w.leave()
 }
 
-// wants checks the texts in a request. The texts before "+" must be missing, and the texts after "+" must be present.
+// The method `wants` checks the texts in a request. The texts before "+" must be missing, and the texts after "+" must
+// be present.
 func (w *week) wants(when, request string, texts ...string) {
 	w.t.Helper()
 	want := false
@@ -153,7 +155,7 @@ func (w *week) answer(system, prompt string) (text string, isKilled bool) {
 	return "<none/>", false
 }
 
-// left returns all memories at the end, with their categories and statuses.
+// The method `left` returns all memories at the end, with their categories and statuses.
 func (w *week) left() (all []string) {
 	w.t.Helper()
 	var exported struct {

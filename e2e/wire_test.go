@@ -58,8 +58,8 @@ func checkBreakpoints(t *testing.T, r *mockllm.Request) {
 	}
 }
 
-// extends reports whether b begins with all blocks of a. It ignores breakpoints. If b does not begin with them, `where`
-// is the place of the first block that differs.
+// The function `extends` reports whether b begins with all blocks of a. It ignores breakpoints. If b does not begin
+// with them, `where` is the place of the first block that differs.
 func extends(a, b *mockllm.Request) (where string, ok bool) {
 	for i, block := range a.Blocks {
 		if i == len(b.Blocks) {

@@ -27,7 +27,7 @@ type worker struct {
 
 	// mu guards all fields below.
 	mu sync.Mutex
-	// enough decides when the turn ends. It is called with the size of each request.
+	// `enough` decides when the turn ends. It is called with the size of each request.
 	enough func(tokens int) bool
 	lines  func(tokens int) int
 	// If a prompt has `window` tokens or more, the provider refuses it. If `window` is 0, the provider refuses no prompt.

@@ -36,8 +36,8 @@ export function shimManifest(source) {
 }
 
 /**
- * Creates the manifest of the host's package for a platform. It must not have `exports`, because the shim looks for the
- * package by its package.json.
+ * Creates the manifest of the host's package for a platform. It must not have the field `exports`. With this field, the
+ * shim could not find the package, because it asks Node for the path of the package's package.json.
  */
 export function hostManifest(source, platform) {
   const { version, license, engines: { node } } = source

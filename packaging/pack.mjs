@@ -59,7 +59,10 @@ function notices({ goos, goarch }) {
   return run("go", ["run", "-C", "tools", "./release", "-notices", `${goos}/${goarch}`], { cwd: repository })
 }
 
-/** The build must not depend on the machine: no C, and the oldest processors of each architecture. */
+/**
+ * The result must not depend on the machine on which the build runs. So the build uses no C, and the program runs on
+ * the oldest processors of each architecture.
+ */
 const goEnv = { CGO_ENABLED: "0", GOAMD64: "v1", GOARM64: "v8.0", GOFLAGS: "" }
 
 function stageShim(folder, shim, source) {

@@ -83,8 +83,9 @@ func BindAnswer(state *frozen.State, wire Chain, messageKey, sent string) (froze
 	return b, true
 }
 
-// Answered tells a fork which prompts its original has sent without the host receiving the answer. If the fork was made
-// right after such an answer, it contains the answer (F6 in docs/defects.md), and may then send the answer's thinking.
+// Answered gives a fork the ids of the original's prompts whose answers were in no array of the original. A fork that
+// is made right after such an answer contains the answer (F6 in docs/defects.md). Because the host knows the prompt's
+// id, the fork can bind the answer's thinking to it, and so may send the thinking.
 func (s *memo) Answered(prompts map[string]bool) { s.answered = prompts }
 
 // isUnboundAtSight guesses whether the thinking of e has to be left out. It has to guess because the hash chain up to e

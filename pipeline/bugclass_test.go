@@ -83,8 +83,8 @@ func TestBugA1OldReduceCallGoesOnABustOnly(t *testing.T) {
 	s.shows("m3 assistant: text \"§4§ b\"\n", true)
 }
 
-// Bug A2: the host stored which message the model had read last. When this mark moved, screenshots before it
-// disappeared without a bust.
+// Bug A2: the host stored a mark behind the newest message that the model had seen, and removed the screenshots before
+// this mark. When the mark moved, more screenshots disappeared, without a bust.
 func TestBugA2ImageGoesOnABustOnly(t *testing.T) {
 	s := begin(t, "anthropic", 6)
 	image := obj{"id": "i1", "type": "file", "mime": "image/png", "url": "data:image/png;base64," + strings.Repeat("A", 300)}
@@ -105,7 +105,7 @@ func TestBugA2ImageGoesOnABustOnly(t *testing.T) {
 }
 
 // Bug A3: the host computed the placeholder from the unit's text, after an earlier step of the same pass had already
-// changed this text.
+// changed this text. So another pass could compute a different placeholder.
 func TestBugA3PlaceholderDependsOnTheTagAlone(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.happen("user u1: [dropped §9§] what is this? | file image\n" +
@@ -124,7 +124,7 @@ func TestBugA3PlaceholderDependsOnTheTagAlone(t *testing.T) {
 }
 
 // Bug A4: a pass was classified as a bust, but then dropped none of the requested units, because that was not worth a
-// bust. It still removed reasoning and injected blocks.
+// bust. It still removed reasoning and injected blocks, so the prefix was lost for almost nothing.
 func TestBugA4BustThatIsNotWorthItCleansNothing(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.w.readings.Price = quarterAndTenth

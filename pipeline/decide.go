@@ -47,9 +47,9 @@ type Readings struct {
 	// wrong. When the prefix is lost for another reason, the session adopts the harness's newer prompt.
 	SystemIsOld bool
 	Knobs       rule.Knobs
-	// BuysForRent means that a pass busts when the rent has reached the price of the bust. WorkingSet is the size of the
-	// working set, by the host's count: older messages cause rent, because a summary could replace them. If WorkingSet is
-	// 0, only edits count for the rent, and summaries do not.
+	// BuysForRent means that a pass busts when the rent has reached the price of the bust. WorkingSet is the size of
+	// the working set in the host's tokens. Older messages cause rent, because a summary could replace them. If
+	// WorkingSet is 0, only the content that edits could remove causes rent.
 	BuysForRent bool
 	WorkingSet  int
 	// History holds the content of a new head, for example summaries and memories. It is nil if the session cannot have
@@ -89,7 +89,8 @@ type Assessment struct {
 	ReclaimUpTo int
 	// perToken converts the host's tokens to the provider's: if a bust frees one token in the host's count, the
 	// provider's count falls by perToken. It is usually the ratio that the host has learned for the model. If the gauge
-	// is an estimate, or if the provider refused the prompt, it is the ratio of the two counts of that prompt.
+	// is an estimate, it is the ratio in the newest measured prompt instead. If the provider refused a prompt, it is
+	// the ratio in the refused prompt.
 	perToken float64
 }
 
@@ -163,9 +164,9 @@ func (s *Session) assess(r Readings, limit int) Assessment {
 		a.Stuck = Stuck{}
 	}
 	if a.Cause == CauseMidTurn {
-		// The rule ToolReclaim spares outputs that are new: it drops only those with a tag up to ReclaimUpTo, which existed
-		// when an earlier pass could drop outputs. This pass only waits for the end of the turn, but counts as such a pass.
-		// So a later pass may drop all outputs that exist now.
+		// The rule ToolReclaim drops an output only if an earlier pass could already have dropped it, that is, if its
+		// tag is at most ReclaimUpTo. This pass drops nothing, because it waits for the end of the turn. But for the
+		// next pass, it counts as such an earlier pass. So the next pass may drop all outputs that exist now.
 		a.ReclaimUpTo = max(a.ReclaimUpTo, s.State.TagCounter)
 	}
 	return a
@@ -179,8 +180,9 @@ func (s *content) perMeasured(a Assessment) float64 {
 	return ratio(a.Gauge.Tokens-a.Gauge.Base-s.thinkingSent(s.measuredUpTo(a.Size)), a.Gauge.Own)
 }
 
-// propose decides what a bust adds. room is the number of tokens that kept units may add to the prompt by coming back,
-// or 0 if none may come back. If room is not 0, the caller has already decided that the bust is worth its price.
+// propose decides what a bust adds. Some removed units may have to come back, because the user wants to keep them.
+// `room` is the number of tokens that they may add to the prompt; with 0, none may come back. If `room` is not 0, the
+// caller has already decided that the bust is worth its price.
 func (s *Session) propose(a Assessment, r Readings, limit, room int) Decision {
 	restores := room > 0
 

@@ -107,8 +107,8 @@ func TestDefectC18IdleInTheMiddleOfATurnIsNotLost(t *testing.T) {
 	}
 }
 
-// Bug C3: a pass looked for the first content of a message, and then dropped this content. For the next pass, the first
-// content of the message was another part, so the wire changed a second time.
+// Bug C3: the wire of a message depends on which part is its first content. The pass that dropped a part determined the
+// first content before its drops, and the next pass determined it after them. So the wire changed a second time.
 func TestDefectC3BustAndNextPassSendTheSame(t *testing.T) {
 	for _, first := range []string{
 		`think signed "r1" | call read k1 {} -> "A"`,
@@ -181,8 +181,8 @@ func TestDefectC5PausesCanBeSwitchedOnAndOff(t *testing.T) {
 	s.shows("<!--", false)
 }
 
-// Bug C7: the host dropped a call of ctx_reduce from an answer that held only reasoning and this call. The reasoning
-// was then sent alone.
+// Bug C7: the host dropped a call of ctx_reduce from an answer that held only reasoning and this call. The answer was
+// then sent with nothing but its reasoning, which some providers refuse.
 func TestDefectC7ReasoningGoesWithItsReduceCall(t *testing.T) {
 	for _, signed := range []string{"", "signed "} {
 		s := begin(t, "anthropic", 1)
@@ -209,8 +209,8 @@ func TestDefectC9ReasoningIsNeverReplacedByCleared(t *testing.T) {
 	}
 }
 
-// Bug C13: a message contains a call in the provider's format ("tool_use") instead of OpenCode's. OpenCode never sends
-// such a part, so the host treats it as unknown content and does not change it.
+// Bug C13: a call in the provider's format ("tool_use") got no tag. This is intended: OpenCode never sends such a part,
+// so the host must treat it as unknown content, and must not change it.
 func TestDefectC13UnknownShapesAreLeftAlone(t *testing.T) {
 	s := begin(t, "anthropic", 1)
 	s.w.add(message("u1", "user", s.w.now, nil, textPart("p1", "q")))

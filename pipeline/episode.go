@@ -82,8 +82,9 @@ func occasionOf(a Assessment, g rule.Goal) rule.Occasion {
 	return rule.AnyBust
 }
 
-// forcedAt returns the size at which the next bust is expected. For a bust for rent, this is the high mark. For any
-// other bust, it is the next level from which a bust need not pay off: 85 % or 95 % of the window (see isWorthIt).
+// forcedAt returns the size at which a bust is expected if this pass makes none. If this pass considers a bust for
+// rent, it is the high mark. Otherwise, it is the next level from which a bust need not pay off: 85 % or 95 % of the
+// window (see isWorthIt).
 func forcedAt(a Assessment, r Readings, limit int) int {
 	if a.Cause == CauseRent {
 		return int(r.Threshold / 100 * float64(limit))

@@ -137,8 +137,8 @@ func traitsOf(v *transcript.Vocabulary, m *transcript.Message) traits {
 	return t
 }
 
-// hasInlineThinking reports whether a text contains thinking, such as "<think>…</think>", and something besides it.
-// Models without a separate channel for reasoning write their thinking into the text.
+// hasInlineThinking reports whether a text contains thinking, such as "<think>…</think>", and also other words. Models
+// without a separate channel for reasoning write their thinking into the text.
 func hasInlineThinking(s string) bool {
 	rest := text.StripInlineThinking(s)
 	return rest != s && strings.TrimSpace(rest) != ""

@@ -60,9 +60,9 @@ type headChange struct {
 	head   *frozen.Head
 	keys   frozen.Keys
 	reason FoldReason // of a fold, "" for a new delta
-	// covered is the number of messages at the start of the array that the head covers, including pinned prompts. freed
-	// is the number of tokens that the change removes from the wire. resent is the size of the part of the head that is
-	// new.
+	// `covered` is the number of messages at the start of the array that the head covers, including pinned prompts.
+	// `freed` is the number of tokens that the change removes from the wire. `resent` is the size of the part of the
+	// head that is new.
 	covered, freed int
 	resent         int
 }
@@ -101,9 +101,9 @@ func (s *Session) nextHead(a Assessment, r Readings) headChange {
 	return unchanged
 }
 
-// standing returns the compartments that the head may show: first the published compartments that no revert has
-// reached, then withdrawn compartments whose messages have come back. For example, a user of Pi can return to an older
-// branch.
+// The method `standing` returns the compartments that the head may show: first the published compartments that no
+// revert has reached, then withdrawn compartments whose messages have come back. For example, a user of Pi can return
+// to an older branch.
 func (s *array) standing(h *History) []chronicle.Compartment {
 	chain := slices.Clip(s.unreverted(h))
 	next := 1
@@ -125,9 +125,9 @@ func (s *array) isBack(c *chronicle.Compartment) bool {
 	return end != "" && s.Has(end) && !slices.ContainsFunc(c.Keys, func(key string) bool { return key != "" && !s.Has(key) })
 }
 
-// follows reports whether the messages of c come directly after the messages of the chain. Ordinals do not show this:
-// in Pi, another branch of the session can have different messages with the same ordinals. So follows checks that no
-// message of the array lies between the end of the chain and c.
+// The method `follows` reports whether the messages of c come directly after the messages of the chain. Ordinals do not
+// show this: in Pi, another branch of the session can have different messages with the same ordinals. So `follows`
+// checks that no message of the array lies between the end of the chain and c.
 func (s *array) follows(c *chronicle.Compartment, chain []chronicle.Compartment) bool {
 	from := 0
 	if n := len(chain); n > 0 {
@@ -160,10 +160,11 @@ func lastIndexOf[T any](all []T, accepts func(*T) bool) int {
 	return -1
 }
 
-// unreverted returns the published compartments that no revert has reached. Usually, these are all compartments up to
-// the last one whose end is in the array. But the array may begin with a summary by the harness or with the host's
-// marker. Then it lacks the summarised messages, so it may contain the end of no compartment. In that case, unreverted
-// returns the oldest compartments, up to the first one that is newer than this summary or has a message in the array.
+// The method `unreverted` returns the published compartments that no revert has reached. Usually, these are all
+// compartments up to the last one whose end is in the array. But the array may begin with a summary by the harness or
+// with the host's marker. Then it lacks the summarised messages, so it may contain the end of no compartment. In that
+// case, `unreverted` returns the oldest compartments, up to the first one that is newer than this summary or has a
+// message in the array.
 func (s *array) unreverted(h *History) []chronicle.Compartment {
 	all := h.Compartments
 	if len(all) == 0 || len(s.entries) == 0 {
@@ -316,9 +317,9 @@ func (s *array) lastInArray(c *chronicle.Compartment) string {
 // not apply to the newest prompt while the model is answering it.
 const pinnedShare = 20
 
-// pinned looks at the two newest prompts, and returns those that stay on the wire although the head covers them. The
-// prompt that the model is answering always stays, because it is the model's task. Any other prompt stays only if it is
-// small.
+// The method `pinned` looks at the two newest prompts, and returns those that stay on the wire although the head covers
+// them. The prompt that the model is answering always stays, because it is the model's task. Any other prompt stays
+// only if it is small.
 func (s *content) pinned(covered int, r Readings) (pinned [frozen.MaxPinned]string) {
 	limit := r.LimitTokens
 	if limit <= 0 {
@@ -405,7 +406,8 @@ func untold(h *History, head frozen.Head) []chronicle.MemoryChange {
 	return slices.DeleteFunc(slices.Clone(h.Updates), func(u chronicle.MemoryChange) bool { return u.ID <= head.UpdateMark })
 }
 
-// unseen returns the memories that were stored or restored since the fold and that the baseline does not show.
+// The function `unseen` returns the memories that were stored or restored since the fold and that the baseline does not
+// show.
 func unseen(h *History, head frozen.Head) []chronicle.Memory {
 	shown, changes := ids(head.Memories), untold(h, head)
 	return slices.DeleteFunc(slices.Clone(h.Memories), func(m chronicle.Memory) bool {

@@ -104,8 +104,8 @@ func (o Outline) First(n int) (first []int64) {
 }
 
 type Copy struct {
-	// Units are the units of the original that the copy also contains, ascending by tag. They have the tags that they
-	// have in the original, but the keys that they have in the copy.
+	// Units are the units of the original that the copy also contains, ascending by tag. Their tags are those of the
+	// original, but their keys are those of the copy.
 	Units []frozen.Unit
 	// Messages maps each message key of the original to its key in the copy.
 	Messages map[string]string
@@ -114,7 +114,7 @@ type Copy struct {
 	// failed answer has no units, so only the message before it shows which message of the original it copies.
 	Unknown map[string]string
 	// IsCompacted means that the copy begins with the harness's summary. Summary is the key of this summary in the
-	// original. It is "" if the original has made no pass since it was summarised.
+	// original. It is "" if the original has made no pass since the harness wrote the summary.
 	IsCompacted bool
 	Summary     string
 	// Next is the key of the answer to the original's newest request. The original has made no pass since this answer,

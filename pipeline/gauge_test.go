@@ -132,9 +132,9 @@ func TestSizeAfterARevertLeavesOutTheHead(t *testing.T) {
 	}
 }
 
-// Fixed bug: in Pi, the user went from the newest answer to an old branch and back, and the host had removed the head
-// in between. To estimate the next prompt, the host subtracted more messages from the reported prompt than this prompt
-// contained. It estimated 289 tokens instead of 4,781.
+// Fixed bug: in Pi, the user went from the newest answer to an old branch and back, and the host removed the head in
+// between. To estimate the next prompt, the host then subtracted more messages from the reported prompt than this
+// prompt had contained. It estimated 289 tokens instead of 4,781.
 func TestEstimateIsNeverBelowTheMessages(t *testing.T) {
 	for _, perToken := range []float64{0.7, 1, 1.3} {
 		p := newProvider(t, 1000, perToken)
@@ -220,8 +220,8 @@ func TestUsageOfAnAnswerBeforeTheBustIsNotBelieved(t *testing.T) {
 	}
 }
 
-// A summary replaces messages with thinking. The bug: the host still counted this thinking, and estimated 12,911 tokens
-// instead of 3,959.
+// A summary replaces messages that contain thinking. The bug: the host still counted this thinking, and estimated
+// 12,911 tokens instead of 3,959.
 func TestThinkingIsRemovedWithItsMessages(t *testing.T) {
 	p := newProvider(t, 1000, 1)
 	p.w.readings.History = &History{}
@@ -229,7 +229,7 @@ func TestThinkingIsRemovedWithItsMessages(t *testing.T) {
 	p.showsSummary(t, 3)
 }
 
-// The harness itself replaces messages with thinking by a summary. The bug: the host still counted the thinking. It
+// The harness's own summary replaces messages that contain thinking. The bug: the host still counted the thinking. It
 // estimated 7,273 tokens instead of 2,746 (-seed 3915213).
 func TestThinkingIsRemovedByASummaryOfTheHarness(t *testing.T) {
 	p := newProvider(t, 1000, 1)
@@ -420,9 +420,9 @@ func TestPrunedResultsAreCountedAsTheyAreSent(t *testing.T) {
 	}
 }
 
-// The bug: a bust freed 100 tokens in the host's own count. As long as the host had not learned a token ratio, it
-// subtracted 100 tokens from the provider's count, too. If the next answer reported no usage, the host estimated 1,807
-// tokens when it sent 5,379.
+// Fixed bug: a bust may free 1,000 tokens in the host's count, but only 600 in the provider's count. As long as the
+// host had not learned a token ratio, it subtracted 1,000 from the provider's count. If the next answer reported no
+// usage, its estimate stayed too small: in one session, it estimated 1,807 tokens when it sent 5,379.
 func TestBustOfAMeasuredPromptFreesTheProvidersTokens(t *testing.T) {
 	for _, perToken := range []float64{0.6, 1, 1.7} {
 		p := newProvider(t, 1000, perToken)

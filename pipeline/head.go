@@ -22,8 +22,8 @@ type headMemo struct {
 	end entry
 }
 
-// If the head now covers other messages than before, frameHead marks these messages to be rendered again. It reports
-// whether the messages of the head itself have changed.
+// If a message is now covered by the head and was not before, or the other way round, frameHead marks it to be rendered
+// again. frameHead reports whether the messages of the head itself have changed.
 func (s *memo) frameHead() bool {
 	covered := s.coveredBy(s.shown.Head)
 	for i := min(covered, s.covered); i < min(max(covered, s.covered), s.rendered); i++ {
@@ -70,10 +70,10 @@ func (m *headMemo) render(codec transcript.Codec) {
 	}
 }
 
-// breakpoint returns the head's cache breakpoint, or none. A provider allows only a few breakpoints in a request. The
-// harness sets one on each block of the system prompt, and harnessBreakpoints more. If the system prompt has several
-// blocks, there may be none left for the head. A breakpoint on the head would then displace the harness's breakpoint on
-// the newest message.
+// The method `breakpoint` returns the head's cache breakpoint, or none. A provider allows only a few breakpoints in a
+// request. The harness sets one on each block of the system prompt, and harnessBreakpoints more. If the system prompt
+// has several blocks, the provider may allow no further breakpoint. A breakpoint on the head would then displace the
+// harness's breakpoint on the newest message.
 func (s *memo) breakpoint() transcript.Breakpoint {
 	p := render.ProfileNamed(s.shown.Setup.Profile)
 	if max(1, s.SystemBlocks)+harnessBreakpoints >= p.Breakpoints {

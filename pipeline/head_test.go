@@ -231,8 +231,8 @@ func TestRevertTakesTheCompartmentsItReaches(t *testing.T) {
 	}
 }
 
-// The harness compacts the session. It removes the messages that the head covers, and some later ones. The host must
-// keep the head, and the wire must contain both summaries.
+// The harness compacts the session. Its own summary replaces the messages that the head covers, and some later ones.
+// The host must keep the head, so the wire must contain the head's summary and the harness's summary.
 func TestArrayThatBeginsAfterTheHeadKeepsIt(t *testing.T) {
 	for _, codec := range []transcript.Codec{transcript.OpenCode{}, transcript.OpenCode2{}, transcript.Pi{}} {
 		w := talked(t, codec, 6, 4)

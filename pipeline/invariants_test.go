@@ -79,7 +79,7 @@ type witness struct {
 	valid    []string // the answers whose thinking the newest wire holds
 }
 
-// met counts events of all random sessions. If an event never happens, some invariants check nothing.
+// `met` counts events of all random sessions. If an event never happens, some invariants check nothing.
 var met events
 
 type events struct{ folds, deltas, covered, kept, lost, rents, restored int }
@@ -92,7 +92,7 @@ type life struct {
 	agent string
 	// isShared means that only events happen that both harnesses have.
 	isShared bool
-	// twin is the same session in the other harness. It is nil in most tests.
+	// `twin` is the same session in the other harness. It is nil in most tests.
 	twin *world
 }
 
@@ -380,7 +380,8 @@ func invariant3HardPassDrainsEverything(t *rapid.T, w *world) {
 	}
 }
 
-// A queued drop alone causes no bust. It waits until the rent has reached the price of a bust, or for another cause.
+// A queued drop alone causes no bust. It waits until the rent has reached the price of a bust, or until a pass busts
+// for another cause.
 func invariant4QueuedDropCausesNoBust(t *rapid.T, w *world) {
 	d := w.decision
 	asked := d.Percent >= w.readings.Threshold
@@ -531,7 +532,7 @@ func invariant10OnePlaceholder(t *rapid.T, w *world) {
 	}
 }
 
-// Some providers need a text in its place.
+// isShell reports whether the message is a shell. Some providers need a text in place of a shell.
 func isShell(w *world, messageKey string) bool {
 	return slices.ContainsFunc(w.session.State.Units(), func(u frozen.Unit) bool { return u.MessageKey == messageKey && u.IsShell })
 }
@@ -589,9 +590,10 @@ func tagIsNeverGivenTwice(t *rapid.T, w *world) {
 	}
 }
 
-// After a bust for pressure, the next pass must not bust for pressure again. But it may bust for rent, which also drops
-// the newest units that the model has marked. And small busts may follow if there is no price, or if writing to the
-// cache costs no more than reading (-rapid.seed=6722935167943988486, 3338930536038272391, and 13711531760929742792 for
+// After a bust for pressure, the next pass must not bust for pressure again. There are two exceptions. The next pass may
+// bust for rent, because such a bust also drops the newest units that the model has marked. And more small busts for
+// pressure may follow if the model's price is unknown, or if writing to the cache costs no more than reading, because
+// each of them then costs nothing (-rapid.seed=6722935167943988486, 3338930536038272391, and 13711531760929742792 for
 // OpenCode 2).
 func invariant12OneBustPerPressureEpisode(t *rapid.T, w *world) {
 	isOurs := w.result.Bust && slices.Contains([]string{string(CausePressure), string(CauseForce)}, w.result.BustCause)

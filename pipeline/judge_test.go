@@ -369,7 +369,9 @@ func (h *wildLife) file() obj {
 	return obj{"id": h.id("p"), "type": "file", "mime": "image/png", "url": "data:image/png;base64," + onePixel}
 }
 
-// For example, a status was posted while the turn ran.
+// After a finished turn, the method `answer` usually adds a prompt before the answer. Sometimes it adds none, so
+// that an answer follows another one. In a harness, this happens for example if a status was posted while the turn
+// ran.
 func (h *wildLife) answer() {
 	if h.isDone && !h.one(10) {
 		h.user()

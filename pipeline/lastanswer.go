@@ -23,10 +23,10 @@ func (s *memo) sparedOf(i int) spared {
 	return spared{call: s.hasToKeepCall(i, p, s.frame.Binds), text: s.hasToKeepText(i, p)}
 }
 
-// New messages may change the result of sparedOf for messages that are already rendered. reviewEnd marks these as
-// stale. The result of sparedOf depends on no more than two later messages, not counting messages that the provider
-// does not see, and answers that it joins with the next one. So reviewEnd goes back only to the second-to-last message
-// that counts.
+// New messages may change the result of sparedOf for messages that are already rendered. reviewEnd marks the messages
+// whose result has changed as stale. The result for a message depends only on the next two messages that count. A
+// message does not count if the provider does not see it, or if the provider joins it with the next one. So reviewEnd
+// goes back only to the second-to-last message that counts.
 func (s *memo) reviewEnd() {
 	for i, left := s.rendered-1, 2; i >= 0 && left > 0; i-- {
 		e := &s.entries[i]

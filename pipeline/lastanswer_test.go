@@ -126,8 +126,8 @@ func TestTodoListStandsWhereThinkingIsComplete(t *testing.T) {
 }
 
 // Bug J15: a turn ended with a notice of the harness, which the host removed as an empty shell. So the step before the
-// notice became the last answer, and was refused: it has calls, but no thinking, because the model had not used
-// thinking yet.
+// notice became the last answer. This step had calls but no thinking, because the model had not used thinking yet. The
+// provider therefore refused the request.
 func TestAnswerAfterCallsKeepsAText(t *testing.T) {
 	for _, profile := range fusing {
 		s := begin(t, profile, 1)
@@ -173,10 +173,11 @@ func TestEmptyAnswerAfterCallsKeepsAText(t *testing.T) {
 	}
 }
 
-// Bug F24: the answer a1 ends with a call, a2 has thinking and a text, and then the model continued with the step a3,
-// without a prompt in between. The provider joins a2 and a3 into one answer, which begins with the thinking of a2, as
-// it must. But the rules looked only at a3, which has no thinking, and dropped the call of a1. Without this call, the
-// provider joined a1 with the others. The joined answer then began with the text of a1 instead of with thinking.
+// Bug F24: the answer a1 ends with a call, and a2 has thinking and a text. Then the model continued with the step a3,
+// without a prompt in between. The provider joins a2 and a3 into one answer, which must begin with thinking. It did,
+// because a2 has thinking. But the rules looked only at a3, which has no thinking, and dropped the call of a1. Without
+// this call, the provider joined a1 with the others, too. The joined answer then began with the text of a1 instead of
+// with thinking.
 func TestAnswerJoinedWithTheNewestStepKeepsItsThinking(t *testing.T) {
 	const turn = "user u1: q\nassistant a1 (tool-calls): think signed \"r1\" | so | call bash c1 {\"n\":1} -> \"{9000 x}\"\nassistant a2: think signed \"r2\" | so\n"
 	for _, profile := range fusing {
@@ -239,7 +240,8 @@ func (s *story) lastAnswerIsJoined(first, second string) {
 }
 
 // Bug F25: with an unknown provider, the whole step is removed when its only call is dropped. If this step was the end
-// of a turn, the step before it became the last answer, and did not begin with thinking.
+// of a turn, the step before it became the last answer. That step had calls, but did not begin with thinking. The
+// unknown provider may serve one of Anthropic's models, which refuse such a request.
 func TestStepThatEndsATurnStaysAtAGateway(t *testing.T) {
 	const turn = "user u1: q\nassistant a1 (tool-calls): so | call bash c1 {} -> \"A\"\nassistant a2 (tool-calls): think signed \"r2\" | so | call bash c2 {} -> \"B\"\n"
 	const rest = "assistant t1..t20 (10%): think signed \"h#\" | call bash e# {\"n\":#} -> \"o#\"\nassistant a4 (10%): done\nuser u3: n"

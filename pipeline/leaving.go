@@ -1,8 +1,8 @@
 package pipeline
 
-// Leaving estimates how many tokens the next bust will remove if the historian does not run before it. The estimate
-// covers the published compartments that the head does not show yet and the queued drops. It is in the host's token
-// count.
+// Leaving estimates how many tokens the next bust will remove if the historian does not run before it. The bust will
+// replace messages with the published compartments that the head does not show yet, and make the queued drops. Leaving
+// counts tokens as the host does, not as the provider does.
 func (s *content) Leaving(published *History) int {
 	shown := s.standing(published)
 	from := s.coveredBy(s.State.Head)

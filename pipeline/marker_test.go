@@ -40,8 +40,8 @@ func markedAt(w *world, i int) []mjson.Value {
 	return slices.Concat([]mjson.Value{first, summary}, w.raw[i+1:])
 }
 
-// marked returns a session with compartments, all of them in the baseline. Each element of `ends` is the ordinal of the
-// last message of one compartment.
+// The function `marked` returns a session with compartments, all of them in the baseline. Each element of `ends` is the
+// ordinal of the last message of one compartment.
 func marked(t testing.TB, turns int, ends ...int) *world {
 	w := newWorldOf(t, transcript.OpenCode{}, true, 1)
 	w.readings.History = &History{}

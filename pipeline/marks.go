@@ -15,12 +15,12 @@ type marks struct {
 	price               schema.Price
 }
 
-// A low mark may be up to 5 % more expensive than the cheapest one, because a higher mark leaves the model
-// more content.
+// The chosen low mark may cost up to 5 % more than the cheapest one. In return, it is higher, so a bust leaves the
+// model more content.
 const lowMarkSlack = 1.05
 
-// low returns the highest low mark whose bill is at most lowMarkSlack times the lowest possible bill. The result is at
-// most half of the high mark, because busts would otherwise follow each other too soon.
+// The method `low` chooses the low mark: the highest one whose bill is at most lowMarkSlack times the lowest possible
+// bill. It is at most half of the high mark, because busts would otherwise follow each other too soon.
 func (m marks) low() int {
 	if m.floor >= m.high/2 {
 		return m.high / 2
@@ -38,9 +38,10 @@ func (m marks) low() int {
 	return below
 }
 
-// bill is the average price of a step. The prompt grows from low to high over some steps, and then a bust shrinks it to
-// low again. So the average step reads a prompt of (low + high) / 2, and each bust writes all remaining content except
-// the prefix to the cache. The binary search in `low` works only if a higher low mark always has a higher bill.
+// The method `bill` returns the average price of a step with a given low mark. The prompt grows from low to high over
+// some steps, and then a bust shrinks it to low again. So the average step reads a prompt of (low + high) / 2, and each
+// bust writes all remaining content except the prefix to the cache. The binary search in the method `low` works only if
+// a higher low mark always has a higher bill.
 func (m marks) bill(low int) float64 {
 	steps := float64(m.high-low) / float64(max(1, m.growth))
 	reading := m.price.Read * float64(m.high+low) / 2

@@ -46,7 +46,8 @@ type New struct {
 }
 
 // News looks only at the last maxNew messages. If the host sees more new messages at once, for example because some
-// requests were sent without it, the provider has already seen most of them. A note in those would change the prefix.
+// requests were sent without it, the provider has already seen most of them. A note in one of these messages would
+// change the prefix.
 const maxNew = 4
 
 // News returns the parts to which the newest Update has given tags, and to which a note may be added.

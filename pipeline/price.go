@@ -22,7 +22,8 @@ type bust struct {
 	// edited is the number of tokens that the bust's edits remove.
 	firstMessage, edited int
 	head                 headChange
-	// current is the size of the prompt, and forcedAt is the size at which the next bust is expected. Both are in tokens.
+	// `current` is the size of the prompt, and forcedAt is the size at which the next bust is expected. Both are in
+	// tokens.
 	current, forcedAt int
 	breakpoints       int
 }

@@ -50,9 +50,10 @@ func (s *Session) noteExpansion(tag int, p *transcript.Part) {
 //
 //   - a call that failed, and a repetition of a failed call;
 //   - a call whose newest earlier result is still on the wire;
-//   - a read of a file that the model has changed since, and any other call if any file was changed since: the model
-//     looks at something new;
-//   - a command that was given more than once before: the model repeats it from habit, for example "git status".
+//   - a read of a file that the model has changed in the meantime, because the model looks at something new;
+//   - for the same reason, any other call if any file was changed in the meantime;
+//   - a command that the model has run more than once before: it repeats such a command from habit, for example
+//     "git status".
 //
 // Rereads is fast in most passes: it searches the older messages only if a call of this Update has occurred before.
 func (s *Session) Rereads() (rereads []Reread, expansions []Expansion) {

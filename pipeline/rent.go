@@ -41,8 +41,8 @@ func costOf(b schema.BustPrice, p schema.Price) int {
 	return int((p.Write - p.Read) / p.Read * float64(b.Resent+b.Thinking))
 }
 
-// meter adds the rent of this request, and returns the new sums. The caller uses them only if the pass is steady,
-// because a bust resets the sums.
+// The method `meter` adds the rent of this request, and returns the new sums. The caller uses them only if the pass is
+// steady, because a bust resets the sums.
 func (s *Session) meter(a Assessment, r Readings) Rent {
 	m := s.Meta.Rent
 	removable := max(0, m.Removable+int(a.perToken*float64(s.queued()))-m.Queued)
@@ -89,8 +89,8 @@ func (s *content) uncovered(r Readings) int {
 	return tokens
 }
 
-// buy proposes a bust if the rent has reached the price of the bust. Otherwise it returns false. It stores the new sums
-// in a.Rent.
+// The method `buy` proposes a bust if the rent has reached the price of the bust. Otherwise it returns false. It also
+// stores the new sums in a.Rent, unless the pass already has another cause.
 func (s *Session) buy(a *Assessment, r Readings, limit int) (Decision, bool) {
 	if a.Cause != CauseNone && a.Cause != CauseMidTurn {
 		return Decision{}, false

@@ -21,8 +21,8 @@ func TestCliffRaisesTheRentOfMessages(t *testing.T) {
 	}
 }
 
-// A bust for drops does not reset the rent of the messages that a summary could replace. So a summary that is published
-// right after such a bust may still have enough rent to bust again.
+// A bust for drops does not reset the rent of the messages that a summary could replace. So if a summary of these
+// messages is published right after such a bust, their rent may already pay for another bust.
 func TestSummaryHasItsRentAfterABustForDrops(t *testing.T) {
 	w := newWorld(t, true, 1)
 	w.readings.BuysForRent, w.readings.WorkingSet = true, 500

@@ -9,11 +9,12 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// returning holds the units that a bust brings back: kept units, and words of the prompt that the model must answer.
+// `returning` holds the units that a bust brings back: kept units, and words of the prompt that the model must answer.
 type returning struct {
 	tags []int
-	// tokens says by how much the wire grows, in the host's count. ofMeasured says by how much those messages grow that
-	// were in the prompt of the newest usage. first is the index of the first message that changes.
+	// `tokens` is the number of tokens that the returning units add to the wire, in the host's count. `ofMeasured`
+	// counts only the tokens that they add to messages in the prompt of the newest usage. `first` is the index of the
+	// first message that changes.
 	tokens, ofMeasured, first int
 }
 
@@ -62,10 +63,10 @@ func lostWords(e *entry, state *frozen.State) (tags []int) {
 	return tags
 }
 
-// returning returns the units that come back with a bust. The words of the prompt that the model must answer always
-// come back. Kept units come back only as long as they fit into `room`, in the order in which the user asked for them.
-// `room` is the space that the bust leaves below the high mark. If more units came back, the next pass would have to
-// free space again. `shown` is the state with the new head.
+// The method `returning` returns the units that come back with a bust. The words of the prompt that the model must
+// answer always come back. Kept units come back in the order in which the user asked for them, as long as they fit into
+// `room`, the space that the bust leaves below the high mark. If more units came back, the next pass would have to free
+// space again. `shown` is the state with the new head.
 func (s *content) returning(shown *frozen.Overlay, room, measured int, perToken float64) (b returning) {
 	b.first = len(s.entries)
 	grown := func(u *frozen.Unit) int { return u.Tokens + u.InputTokens - u.Left() }
@@ -96,7 +97,7 @@ func (s *content) returning(shown *frozen.Overlay, room, measured int, perToken 
 	return b
 }
 
-// released returns the tags of kept units that the rules had to remove or that the head covers now.
+// The function `released` returns the tags of kept units that the rules had to remove or that the head covers now.
 func released(p rule.Proposal) []int {
 	tags := p.Released
 	for u := range p.After.Units() {

@@ -121,9 +121,10 @@ func (s *memo) isOlderThanLastPass(i int) bool {
 	return completed > 0 && completed < s.Meta.At
 }
 
-// isOfOther reports whether a usage probably measured a larger prompt than the wire. `other` is the size of that prompt.
-// When the harness cannot reach the host, it sends the raw array without any patches. When a bust comes too late for its
-// request, the harness sends the request with the patches from before the bust.
+// isOfOther reports whether a usage probably measured a larger prompt instead of the wire. `other` is the size of the
+// larger prompt. The harness sends a larger prompt in two cases: if it cannot reach the host, it sends the raw array
+// without any patches, and if a bust comes too late for its request, it sends the request with the patches from before
+// the bust.
 func isOfOther(reported, wire, other int) bool { return other*3 > wire*4 && 2*reported > wire+other }
 
 // freedSince returns the tokens that busts have freed since the usage of g.
@@ -134,8 +135,8 @@ func (s *memo) freedSince(g Gauge) int {
 	return 0
 }
 
-// shortened returns by how many tokens the wire is shorter than the prompt whose size the usage of g reports. The
-// result is 0 if the answer with this usage is gone. It does not include messages after this answer.
+// shortened compares the prompt that the usage of g measured with the same part of the current wire, and returns by how
+// many tokens the wire is shorter. If the answer with this usage is gone, shortened returns 0.
 func (s *memo) shortened(g Gauge) int {
 	i, ok := s.index[messageOf(g.Of)]
 	if !ok {
@@ -146,8 +147,8 @@ func (s *memo) shortened(g Gauge) int {
 
 // RefusedAnother reports whether the prompt that the provider refused was not the current wire. If the harness cannot
 // reach the host, it sends the raw array, perhaps with older patches. That prompt is larger than the wire, and at most
-// as large as the raw array. named is the size of the refused prompt according to the provider's error, or 0. limit is
-// the limit of the current model.
+// as large as the raw array. `named` is the size of the refused prompt if the provider's error contains it, and
+// otherwise 0. `limit` is the limit of the current model.
 func (s *Session) RefusedAnother(named, limit int, c Counting) bool {
 	if s.sentToken != "" {
 		return false
@@ -170,14 +171,15 @@ func (s *array) raw(n int) int {
 	return tokens
 }
 
-// estimate returns the size of a prompt whose messages have `own` tokens by the host's count. The result is at least
-// g.Base plus the minimum for the messages, because g.Own may be too large, for example if the head was removed.
+// estimate returns the size of a prompt whose messages have `own` tokens by the host's count. g.Own may be too large,
+// for example because the head was removed since. So the result is at least g.Base plus the fewest tokens that the
+// provider can count for `own` (leastRatio).
 func (g Gauge) estimate(own int) int {
 	return max(g.Base+int(leastRatio*float64(own)), g.Tokens+int(g.perToken()*float64(own-g.Own)))
 }
 
-// isEstimated reports whether g.Tokens is the host's own estimate and not the reported size. This is so if the newest
-// usage measured a different wire.
+// isEstimated reports whether g.Tokens is the host's own estimate, and not the reported size, because the newest usage
+// measured a different wire.
 func (s *array) isEstimated(g Gauge) bool {
 	i, ok := s.index[messageOf(g.Of)]
 	return ok && s.entries[i].header.usage.Prompt() != g.Tokens
@@ -192,9 +194,9 @@ func measurementOf(key string, tokens int) string { return key + "/" + strconv.I
 // perToken returns the number of provider tokens per token of the host's count.
 func (g Gauge) perToken() float64 { return ratio(g.Tokens-g.Base, g.Own) }
 
-// refused corrects size and g after the provider has refused the prompt as too long. limit is the model's limit, and
-// named is the prompt's size according to the provider's error; an unknown value is 0. The prompt was at least as large
-// as both. The result is the number of provider tokens per token of the host's count.
+// refused corrects size and g after the provider has refused the prompt as too long. `limit` is the model's limit, and
+// `named` is the size of the prompt in the provider's error. If one of them is unknown, it is 0. The prompt was at
+// least as large as both. The result is the number of provider tokens per token of the host's count.
 func (s *content) refused(size *Size, g *Gauge, limit, named int, c Counting) (perToken float64) {
 	if real := max(limit, named) + c.tokens(s.afterFailure()); real > size.Current {
 		size.Current = real

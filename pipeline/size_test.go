@@ -13,7 +13,7 @@ import (
 
 func weighing(tokens int) string { return strings.Repeat("abc ", tokens) }
 
-// The function `said` returns a message. If prompt is not 0, the message is an answer whose usage reports a prompt of
+// The function `said` returns a message. If `prompt` is not 0, the message is an answer whose usage reports a prompt of
 // this size.
 func said(id, role string, tokens, prompt int) json.Value {
 	info := obj{}

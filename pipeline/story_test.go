@@ -58,8 +58,8 @@ func TestStories(t *testing.T) {
 	}
 }
 
-// tell plays the story, and writes the results into the .want sections of the archive. It returns true if a section has
-// changed.
+// The function `tell` plays the story, and writes the results into the .want sections of the archive. It returns true
+// if a section has changed.
 func tell(t *testing.T, a *txtar.Archive) (differs bool) {
 	t.Helper()
 	s := &story{t: t, ids: map[string]int{}, lines: map[string]string{}}

@@ -12,11 +12,11 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// nextTodo decides at which answer the wire shows the newest todo list again. This is necessary if an item of the list
-// is open and the call that wrote the list was dropped. nextTodo chooses the newest answer that may have the list. But
-// if the wire already shows the list at an answer, the list stays there as long as this answer may have it. `newest` is
-// the index of the newest visible answer, `covered` is the number of covered messages, and `after` is the state with
-// the edits.
+// If the call that wrote the newest todo list was dropped, but an item of the list is still open, the wire must show
+// the list again. nextTodo chooses the answer to which the list is added: the newest answer that may have the list. But
+// if the wire already shows the list at an older answer that may have it, the list stays there. `newest` is the index
+// of the newest visible answer, `covered` is the number of messages that the head covers, and `after` is the state with
+// the edits of this pass.
 func (s *Session) nextTodo(p render.Profile, binds bool, newest, covered int, after *frozen.Overlay) frozen.Todo {
 	if !p.TakesSyntheticCalls {
 		return frozen.Todo{}

@@ -73,12 +73,13 @@ func (m vectorMessage) raw(role, provider string) []byte {
 // In some places, the reference has an empty text where the host's wire has no part. The harness sends neither of them,
 // so the test compares what the provider sees.
 //
-// In five vectors, the host's wire differs from the reference. In V15, a user's text keeps content that looks like a
-// tag. In V18, in a session with reasoning, an answer that ends a turn stays as a placeholder, because it may become
-// the last answer (see rule.EmptyShells). In V21, the harness itself sends several answers in a row. The provider joins
-// them, so some thinking is in the middle of an answer, which is a mistake. The reference removes this thinking, but
-// the host keeps it, because the newest step needs its signed thinking. In V22, the host also finds duplicates in
-// different messages. In V26, the pass after a bust sends the same wire again.
+// In five vectors, the host's wire differs from the reference on purpose. In V15, a user's text keeps content that
+// looks like a tag. In V18, in a session with reasoning, an answer that ends a turn stays as a placeholder, because it
+// may become the last answer (see rule.EmptyShells). In V21, the harness itself sends several answers in a row. The
+// provider joins them, so some thinking is in the middle of an answer, where it is not allowed. The reference removes
+// this thinking, but the host keeps it, because the newest step needs its signed thinking. In V22, the host also finds
+// duplicates in different messages. In V26, the host sends the same wire again on the pass after a bust, and the
+// reference does not.
 func TestPassVectors(t *testing.T) {
 	data, err := os.ReadFile("testdata/vectors.json")
 	must(t, err)

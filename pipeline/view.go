@@ -55,8 +55,8 @@ func (s *content) firstEdited(edits []frozen.Edit) int {
 	return first
 }
 
-// floor returns the size of the prompt if all arcs were dropped that may be dropped, that is, all that are neither
-// protected nor kept. covered is the number of leading messages that the head covers.
+// floor returns the size that the prompt would have if a pass dropped every arc that it may drop: all arcs that are
+// neither protected nor kept. `covered` is the number of leading messages that the head covers.
 func (s *content) floor(current, covered int, k rule.Knobs) int {
 	protectedFrom := rule.ProtectedFrom(s.State, k)
 	for i := covered; i < len(s.entries); i++ {

@@ -10,8 +10,9 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/transcript"
 )
 
-// The thinking of an answer is removed together with its last call. The bug: a rule then proposed to remove this
-// thinking again, and a bust for rent counted it as freed (fuzzer, -harness opencode2 -seed 740514).
+// When the last call of an answer is removed, the answer's thinking is removed, too. The bug: a rule proposed to
+// remove this thinking once more, and a bust for rent counted its tokens as freed, although they were already
+// gone (fuzzer, -harness opencode2 -seed 740514).
 func TestThinkingThatIsNotSentFreesNothing(t *testing.T) {
 	call := func(n int) string {
 		return fmt.Sprintf(`{"id":"t%d","type":"tool","callID":"c%d","tool":"bash","state":{"status":"completed","input":{"command":"ls"},"output":"a.txt","title":"","metadata":{},"time":{"start":1,"end":2}}}`, n, n)

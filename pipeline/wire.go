@@ -262,8 +262,8 @@ func (s *memo) frameOf(i int) render.Frame {
 	return f
 }
 
-// identified adds to the hash of a raw message everything else on which its wire depends. So whenever the harness
-// changes the wire of a message, its raw hash changes, too. identified adds:
+// The function `identified` adds to the hash of a raw message everything else on which its wire depends. So whenever
+// the harness changes the wire of a message, its raw hash changes, too. `identified` adds:
 //
 //   - The ids of the message and its parts. A prompt that is reverted and typed
 //     again has the same content, but new ids and therefore a new tag.

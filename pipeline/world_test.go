@@ -40,26 +40,26 @@ type world struct {
 	readings Readings
 	// If profileOf is nil, readings.Profile stays.
 	profileOf func(schema.Model) string
-	// If busy is true, the store refuses writes. The host keeps the units that it could not store in `unsaved`, which
+	// If `busy` is true, the store refuses writes. The host keeps the units that it could not store in `unsaved`, which
 	// stands for a file, so they survive a crash of the host.
 	busy    bool
 	unsaved []frozen.Unit
-	// refuses makes the validator refuse the wire of every bust.
+	// If `refuses` is true, the validator refuses the wire of every bust.
 	refuses bool
-	// forgot means that the host was killed while the store was busy. Its unstored bindings are lost, so the next pass may
-	// change the prefix.
+	// `forgot` means that the host was killed while the store was busy. Its unstored bindings are lost, so the next
+	// pass may change the prefix.
 	forgot bool
-	// sent is the token of the newest request. It is "" if the harness sent this request without a host.
+	// `sent` is the token of the newest request. It is "" if the harness sent this request without a host.
 	sent string
 	// bindsOf reports whether a model binds its thinking. If bindsOf is nil, no model does.
 	bindsOf func(schema.Model) bool
-	// thought maps the key of each answer to the prompt for which the model wrote it. If the model binds its thinking,
-	// the provider accepts the answer's thinking only after this prompt. isAnswered means that the newest request has
-	// an answer.
+	// `thought` maps the key of each answer to the prompt for which the model wrote it. If the model binds its
+	// thinking, the provider accepts the answer's thinking only after this prompt. isAnswered means that the newest
+	// request has an answer.
 	thought    map[string]string
 	isAnswered bool
 
-	// decoded caches decoded messages by their bytes. Without it, each pass would have to decode all messages again.
+	// `decoded` caches decoded messages by their bytes. Without it, each pass would have to decode all messages again.
 	decoded map[string]decoded
 
 	witness witness
@@ -522,8 +522,8 @@ func (w *world) thinking() (valid, invalid []string) {
 	return valid, invalid
 }
 
-// bound returns the key of the message directly after the newest request, if it has signed thinking that is bound to
-// this request. Otherwise it returns "".
+// The method `bound` returns the key of the message directly after the newest request, if it has signed thinking that
+// is bound to this request. Otherwise it returns "".
 func (w *world) bound() string {
 	if len(w.previous) == 0 || len(w.wire) <= len(w.previous) {
 		return ""

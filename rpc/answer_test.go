@@ -226,7 +226,8 @@ func TestCancelAnswersAtOnceAndTheLaneWaits(t *testing.T) {
 	}()
 	wait(t, "the pass to begin", began)
 
-	// A client that withdraws a call does not wait for the answer. So the test sends the cancel itself.
+	// If the client withdrew the call, it would no longer wait for the answer, and the test could not check the
+	// answer. So the test itself sends the notification that cancels the call.
 	if err := c.Notify(schema.MethodCancel, schema.CancelParams{ID: raw("2")}); err != nil {
 		t.Fatal(err)
 	}

@@ -287,8 +287,9 @@ func TestUnreadAnswersOfAllClientsAreBounded(t *testing.T) {
 
 func spaces(n int) string { return "[" + strings.Repeat(" ", n-2) + "]" }
 
-// If maxConns clients are connected, another client is refused with the reason. Connected clients are not affected, and
-// a new release can still take over. When a client leaves, another can connect.
+// If maxConns clients are connected, the host refuses another client and gives the reason. Connected clients are not
+// affected. Even the refused client can ask the host to stop, so a new release can still take over. When a client
+// leaves, another can connect.
 func TestConnectionsAreBounded(t *testing.T) {
 	r := newRig(t, &scriptedHost{})
 	first := r.open()

@@ -42,9 +42,9 @@ type call struct {
 // of the time that the call may take, but at most 250 ms.
 func answerMargin(within time.Duration) time.Duration { return min(within/10, 250*time.Millisecond) }
 
-// start sets the deadline of a request. The time counts from the arrival of the request, as it does in the client. A
-// notification gets its deadline only when its handler starts. No caller waits for a notification, and it must not be
-// lost because its session is busy.
+// The method `start` sets the deadline of a request. The time counts from the arrival of the request, as it does in the
+// client. A notification gets its deadline only when its handler starts. No caller waits for a notification, and it
+// must not be lost because its session is busy.
 func (c *call) start(ctx context.Context) {
 	if c.notif {
 		c.ctx, c.cancel = context.WithCancelCause(ctx)
@@ -63,8 +63,8 @@ func (c *call) start(ctx context.Context) {
 	})
 }
 
-// run carries out the call. It returns when the handler returns, which may be long after a timeout was sent as the
-// answer.
+// The method `run` carries out the call. It returns when the handler returns, which may be long after a timeout was
+// sent as the answer.
 func (c *call) run() {
 	defer c.conn.end(c)
 	if c.answered.Load() { // the call was cancelled, or timed out, while it waited
@@ -155,8 +155,8 @@ func errorResponse(id jsonrpc2.ID, method string, code int, err error) *jsonrpc2
 	return &jsonrpc2.Response{ID: id, Error: &jsonrpc2.Error{Code: int64(code), Message: message}}
 }
 
-// answer sends the response to a request, unless the call has already been answered, for example with a timeout. In
-// that case, it discards the response and returns false.
+// The method `answer` sends the response to a request, unless the call has already been answered, for example with a
+// timeout. In that case, it discards the response and returns false.
 func (c *call) answer(resp *jsonrpc2.Response) bool {
 	if !c.answered.CompareAndSwap(false, true) {
 		return false

@@ -38,7 +38,8 @@ type conn struct {
 	// inLanes is a semaphore. It holds a token for each call of this connection that is running in a lane.
 	inLanes  chan struct{}
 	inflight sync.WaitGroup // calls between begin and end
-	// An idle worker receives from `free` the key of the lane that it serves next. freeWorkers counts the idle workers.
+	// A worker without a lane waits at the channel `free` for the key of its next lane. freeWorkers counts these
+	// workers.
 	free        chan laneKey
 	freeWorkers atomic.Int32
 

@@ -125,7 +125,7 @@ func versionMismatch(p *schema.InitializeParams) string {
 		Version, protocol.Major, protocol.Minor, remedy)
 }
 
-// complete fills in those fields of a result that only this package knows, for example HostPID.
+// The method `complete` fills in the fields of a result that only this package knows, for example HostPID.
 func (c *conn) complete(params, result any) any {
 	switch r := result.(type) {
 	case schema.InitializeResult:
@@ -157,8 +157,8 @@ func (c *conn) remember(directory string, r schema.InitializeResult) {
 	}
 }
 
-// deadline returns the time limit of a call. For a transform, it is the limit that initialize returned for the
-// transform's directory. For any other call, it is the limit of the method.
+// The method `deadline` returns the time limit of a call. For a transform, it is the limit that initialize returned for
+// the transform's directory. For any other call, it is the limit of the method.
 func (c *conn) deadline(m method, b bound) time.Duration {
 	p, ok := b.params.(*schema.TransformParams)
 	if !ok {

@@ -30,8 +30,9 @@ func envelopeID(id json.Value) (json.Value, error) {
 	return json.Quote(foreignID + string(id)), nil
 }
 
-// isLibraryID reports whether the library can use the id unchanged. If a client's string begins with foreignID, the
-// result is false, so that encodeID does not change it into a number.
+// isLibraryID reports whether the library can use the id unchanged. A client's own string may begin with foreignID. If
+// it stayed unchanged, encodeID would return it without its quotes, for example as a number. So isLibraryID returns
+// false for it.
 func isLibraryID(id json.Value) bool {
 	if id[0] != '"' {
 		n, err := strconv.ParseInt(string(id), 10, 64)

@@ -89,8 +89,8 @@ func (l *lanes) run(key laneKey) {
 	}
 }
 
-// runOne waits for a token of the connection, and for a place. If the call's deadline passes while it waits, it runs
-// the call without them, because the call then returns at once.
+// runOne waits until its connection may run one more call, and then until the host may. If the call's deadline passes
+// while it waits, runOne runs the call all the same, because the call then returns at once.
 func (l *lanes) runOne(c *call) {
 	if acquire(c.ctx, c.conn.inLanes) {
 		defer func() { <-c.conn.inLanes }()

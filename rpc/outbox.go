@@ -10,15 +10,15 @@ import (
 	"sync/atomic"
 )
 
-// An outbox is the only writer of a connection. put never waits: a client that stops reading must not block a lane,
-// because other connections share the lane. It must not block the reader goroutine either, because that goroutine
-// receives cancellations.
+// An outbox is the only writer of a connection. The method `put` never waits: a client that stops reading must not
+// block a lane, because other connections share the lane. It must not block the reader goroutine either, because
+// that goroutine receives cancellations.
 type outbox struct {
 	w    io.Writer
 	fail func(error)   // called once, when a write has failed
 	all  *atomic.Int64 // the bytes in the outboxes of all connections; nil means that nobody counts them
 
-	// mu guards queue, queued, closed and err. changed is a condition variable on mu.
+	// mu guards `queue`, `queued`, `closed` and `err`. `changed` is a condition variable on mu.
 	mu      sync.Mutex
 	changed sync.Cond // queue, queued, closed or err changed
 	queue   net.Buffers
@@ -39,7 +39,7 @@ const (
 
 var errPeerStalled = errors.New("the other end does not read")
 
-// The caller must start run on a goroutine.
+// The caller must start the method `run` on a goroutine.
 func newOutbox(w io.Writer, fail func(error)) *outbox {
 	o := &outbox{w: w, fail: fail}
 	o.changed.L = &o.mu

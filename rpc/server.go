@@ -119,7 +119,7 @@ func (s *Server) await(ctx context.Context, c *conn) {
 // StopRequested returns a channel that is closed when a client has asked the whole host to stop.
 func (s *Server) StopRequested() <-chan struct{} { return s.stop }
 
-// StopCause returns why a client has asked the host to stop, for the log. It may be called once the channel of
+// StopCause returns why a client has asked the host to stop, for the log. It must not be called before the channel of
 // StopRequested is closed.
 func (s *Server) StopCause() string { return s.stopCause }
 

@@ -23,8 +23,8 @@ import (
 
 type Sender string
 
-// FromShim and FromHost name the program that sent a frame. No program sent a frame of FromRecorder: the recorder
-// itself writes it into the trace, before a frame of the shim, to save the host's state at that moment (see
+// FromShim and FromHost name the program that sent a frame. FromRecorder marks a frame that neither program sent. The
+// recorder itself writes such a frame before a frame of the shim, to save the host's state at that moment (see
 // Recorder.ExportFrom).
 const (
 	FromShim     Sender = "shim"
@@ -212,7 +212,7 @@ func forward(ctx context.Context, to io.Writer, from io.Reader, rec *Recorder, s
 	}
 }
 
-// traced returns b unchanged if it is valid JSON. Otherwise it returns b as a JSON string.
+// The function `traced` returns b unchanged if it is valid JSON. Otherwise it returns b as a JSON string.
 func traced(b []byte) json.Value {
 	var v json.Value
 	if json.Unmarshal(b, &v) != nil {

@@ -76,7 +76,7 @@ type Config struct {
 	// ProtectedTags is the number of newest tags that are not dropped while the provider's cache is alive. If the next
 	// prompt might not fit, even their tool output is dropped.
 	ProtectedTags int `json:"protected_tags" jsonschema:"default=20,minimum=1,maximum=100" project:"trusted"`
-	// ClearReasoningAge is the number of newer tags after which reasoning is removed.
+	// ClearReasoningAge is the age at which reasoning is removed, as a number of newer tags.
 	ClearReasoningAge int `json:"clear_reasoning_age" jsonschema:"default=50,minimum=10" project:"trusted"`
 	// HistoryBudgetPercentage is the share, in percent, of the usable window (the window times the execute threshold)
 	// that summaries may fill.
@@ -361,21 +361,21 @@ type HistorianBudget struct {
 	// Percent is the day's budget, in percent of the average daily cost of the project's prompts in the last seven
 	// days.
 	Percent float64 `json:"percent" jsonschema:"default=25,minimum=0,maximum=100" project:"less"`
-	// AtLeast is the least budget, in $.
+	// AtLeast is the lower bound of the budget, in $.
 	AtLeast float64 `json:"at_least" jsonschema:"default=5,minimum=0" project:"less"`
-	// AtMost is the greatest budget, in $.
+	// AtMost is the upper bound of the budget, in $.
 	AtMost float64 `json:"at_most" jsonschema:"default=50,minimum=0" project:"less"`
 	// Tokens bounds the historian's tokens.
 	Tokens int `json:"tokens" jsonschema:"default=100000000,minimum=0" project:"less"`
 }
 
-// OthersBudget bounds the agents besides the historian in a project on one day.
+// OthersBudget bounds all agents but the historian in a project on one day.
 type OthersBudget struct {
 	// Percent is the day's budget, in percent of the average cost that also determines the historian's budget.
 	Percent float64 `json:"percent" jsonschema:"default=5,minimum=0,maximum=100" project:"less"`
-	// AtLeast is the least budget, in $.
+	// AtLeast is the lower bound of the budget, in $.
 	AtLeast float64 `json:"at_least" jsonschema:"default=0.2,minimum=0" project:"less"`
-	// AtMost is the greatest budget, in $.
+	// AtMost is the upper bound of the budget, in $.
 	AtMost float64 `json:"at_most" jsonschema:"default=2,minimum=0" project:"less"`
 	// Tokens bounds the other agents' tokens.
 	Tokens int `json:"tokens" jsonschema:"default=20000000,minimum=0" project:"less"`

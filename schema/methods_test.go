@@ -12,8 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// A golden is an example of each method with every optional field. The shim's
-// test reads the same files.
+// A golden is the example file of one method. It sets every optional field. The shim's test reads the same files.
 type golden struct {
 	Params json.Value `json:"params"`
 	Result json.Value `json:"result,omitzero"`

@@ -287,8 +287,8 @@ type TextCompleteResult struct {
 	Text string `json:"text"`
 }
 
-// ToolExecuteParams runs one of the host's tools. The harness does not check
-// the arguments against the tool's schema, so the host does.
+// ToolExecuteParams runs one of the host's tools. Not every harness checks the arguments against the tool's schema, so
+// the host does.
 type ToolExecuteParams struct {
 	Session   string     `json:"session"`
 	Directory string     `json:"directory"`

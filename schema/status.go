@@ -406,8 +406,8 @@ type BustPrice struct {
 	// Thinking is the number of tokens of thinking that the bust invalidates,
 	// if the model binds its thinking to everything before it.
 	Thinking int `json:"thinking,omitzero"`
-	// Cost is the price of the bust. Rent is the price of not busting: the price of all requests since the last bust
-	// for sending the removable content, plus the price expected until the next lump. The unit of both is the price of
+	// Cost is the price of the bust. Rent is what waiting costs: sending the removable content with all requests since
+	// the last bust, plus the expected price of sending it until the next lump comes. The unit of both is the price of
 	// reading one token from the cache.
 	Cost int `json:"cost,omitzero"`
 	Rent int `json:"rent,omitzero"`
@@ -458,7 +458,6 @@ const (
 // CacheLifeSource says where the estimated life of an unused prefix comes from.
 type CacheLifeSource string
 
-// The sources.
 const (
 	// CacheLifeRoute means that the life comes from the provider's documentation. If the documentation names no life,
 	// we assume one.

@@ -2,8 +2,8 @@ package schema
 
 // This file describes the head and the summarised history of a session.
 
-// HeadStatus describes the head of a session's wire: the messages that replace the history covered by the head. Sizes
-// are in tokens, as the host counts them.
+// HeadStatus describes the head of a session's wire, that is, the messages that replace the oldest messages. Sizes are
+// in tokens, as the host counts them.
 type HeadStatus struct {
 	// Epoch is the number of folds so far.
 	Epoch int `json:"epoch"`
@@ -130,7 +130,7 @@ type BudgetStop struct {
 	NeedsTokens int     `json:"needsTokens"`
 }
 
-// CompartmentScore is a compartment of the messages with the ordinals Start to End.
+// CompartmentScore is the score of the compartment that covers the messages from the ordinal Start to the ordinal End.
 type CompartmentScore struct {
 	Start    int     `json:"start"`
 	End      int     `json:"end"`

@@ -106,7 +106,7 @@ func readCompartment(s *sqlite3.Stmt) chronicle.Compartment {
 //go:embed query/history_end.sql
 var historyEndSQL string
 
-// query must run in the caller's transaction.
+// `query` must run in the caller's transaction.
 func readHistoryEnd(query func(string, func(*sqlite3.Stmt), ...any) error, key Key) (end HistoryEnd, err error) {
 	err = query(historyEndSQL, func(row *sqlite3.Stmt) {
 		end = HistoryEnd{Seq: row.ColumnInt(0), Ordinal: row.ColumnInt(1), Generation: row.ColumnInt(2)}

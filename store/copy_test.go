@@ -6,7 +6,8 @@ import (
 )
 
 // The original of a session is a session of the same directory that has a unit with the same fingerprint. OpenCode 2
-// may continue a session that began under version 1. It keeps the id, so the session of version 1 is then the original.
+// may continue a session that began under version 1. Such a session keeps its id, and its original is the session of
+// version 1.
 func TestOriginalsAreOfTheSameDirectory(t *testing.T) {
 	s := openIn(t, t.TempDir())
 	ctx := t.Context()

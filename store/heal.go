@@ -17,7 +17,7 @@ const maxTotal = 1 << 53
 
 func total(s *sqlite3.Stmt, column int) int64 { return min(max(0, s.ColumnInt64(column)), maxTotal) }
 
-// newest returns -1 for no compartment.
+// The function `newest` returns -1 if there is no compartment.
 func newest(s *sqlite3.Stmt, column int) int {
 	return int(min(max(-1, s.ColumnInt64(column)), database.MaxCount))
 }

@@ -87,9 +87,9 @@ func (s *Store) appendJournal(tx *database.Tx, key Key, p PassRow) error {
 	return nil
 }
 
-// SaveUsage stores the tokens that the provider reported for a pass, in the journal and in the sums of the session.
-// Harnesses report the same pass more than once. The last report replaces the earlier ones, in the sums, too. If the
-// journal no longer has the pass, SaveUsage ignores the report.
+// SaveUsage stores the tokens that the provider reported for a pass, in the journal and in the sums of the session. A
+// harness may report the same pass several times. A later report replaces the earlier one, and the sums count only the
+// later one. If the journal no longer has the pass, SaveUsage ignores the report.
 func (s *Store) SaveUsage(ctx context.Context, key Key, pass, input, cacheRead, cacheWrite int) error {
 	err := s.Update(ctx, func(tx *database.Tx) error {
 		_, err := tx.Exec(usageSumsSQL,

@@ -15,8 +15,8 @@ type PassCommit struct {
 	// Session is the session's row after the pass. Only the fields that SessionRow lists for CommitPass are written.
 	Session SessionRow
 	Units   []UnitRow // new units, and all units that could not be stored before
-	// Restored lists the tags whose edits CommitPass deletes before it stores Edits. Released lists the tags that the
-	// user no longer keeps.
+	// Restored lists the tags of units that come back. CommitPass deletes their edits before it stores Edits. Released
+	// lists the tags that the user no longer keeps.
 	Restored, Released []int
 	Edits              []EditRow
 	Drained            []int // tags of queued drops that the pass has carried out or discarded

@@ -92,8 +92,8 @@ func (m *model) commit(p PassCommit) {
 	}
 }
 
-// insert stores units. Suppose that a drop is queued for a tag, and the tag now belongs to another unit. Then insert
-// deletes the drop, because it was meant for the old unit.
+// The method `insert` stores units. Suppose that a drop is queued for a tag, and one of the units now has this tag. The
+// drop was meant for an older unit with the same tag, so it is deleted.
 func (m *model) insert(units []UnitRow) {
 	for _, u := range units {
 		m.units[u.Tag] = u

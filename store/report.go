@@ -38,13 +38,13 @@ type SessionReport struct {
 	Recalled *schema.Recalled
 }
 
-// A BustRow is a pass of the journal whose wire did not continue the previous wire. Resent and Removed are 0 if the
-// pass itself was steady, for example if only the harness has changed its system prompt.
+// A BustRow is a pass of the journal whose wire did not continue the previous wire. The pass itself may have been
+// steady, for example if the harness has changed its system prompt. Then Resent and Removed are 0.
 type BustRow struct {
 	Pass int
 	At   int64
-	// PassCause is the cause of the verdict. Cause is the cause of the bust, for example a later change of the system
-	// prompt.
+	// PassCause is the cause of the pass's verdict. Cause is the reason why the provider lost the prefix. They differ,
+	// for example, if the harness changed the system prompt after the pass.
 	PassCause, Cause string
 	Resent, Removed  int
 }

@@ -279,7 +279,8 @@ func saveSystem(tx *database.Tx, key Key, state SystemState, now int64) error {
 	return err
 }
 
-// RequestFlush records that the user wants the next pass to apply all queued work. at is in Unix ms.
+// RequestFlush records that the user wants the next pass to apply all queued work. `at` is the time of the request in
+// Unix ms.
 func (s *Store) RequestFlush(ctx context.Context, key Key, at int64) error {
 	err := s.Update(ctx, func(tx *database.Tx) error {
 		if err := s.ensureSession(tx, key); err != nil {

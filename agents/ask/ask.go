@@ -114,8 +114,8 @@ func bounded(ctx context.Context, a Asker, r Request) (Answer, error) {
 	return answer, failure(ctx, bound, r, err)
 }
 
-// failure makes the *Error for a failed question. If ctx or bound has ended, it ignores err, because a harness may
-// report a cancelled question in other words, for example "socket closed".
+// The function `failure` makes the *Error for a failed question. If `ctx` or `bound` has ended, it ignores `err`,
+// because a harness may report a cancelled question in other words, for example "socket closed".
 func failure(ctx, bound context.Context, r Request, err error) error {
 	switch {
 	case ctx.Err() != nil:

@@ -66,7 +66,7 @@ type Result struct {
 const (
 	// maxPrompt limits the memories in one question, in bytes. The default daily budget covers a question of this size.
 	maxPrompt = 24_000
-	// thinking is the number of tokens that MaxOutput allows for the model's thinking.
+	// `thinking` is the number of tokens that MaxOutput allows for the model's thinking.
 	thinking = 4_000
 )
 

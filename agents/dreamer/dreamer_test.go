@@ -27,8 +27,8 @@ func taskOf(name string) Task {
 	return Tasks[slices.IndexFunc(Tasks, func(t Task) bool { return t.Name == name })]
 }
 
-// wants checks an answer of the model. The accepted changes must have the kinds `want`. If `why` is not "", exactly one
-// change must be rejected, with a text that contains `why`.
+// The function `wants` checks an answer of the model. The accepted changes must have the kinds `want`. If `why` is not
+// "", exactly one change must be rejected, with a text that contains `why`.
 func wants(t *testing.T, task string, j Job, answer, why string, want ...Kind) {
 	t.Helper()
 	r, err := taskOf(task).Run(t.Context(), answering(answer), j)
@@ -308,7 +308,7 @@ func TestLinesOfAnEndlessDocumentAreBounded(t *testing.T) {
 	}
 }
 
-// The text of a memory cannot close the memory's element.
+// The text of a memory must not be able to close the element that contains it.
 func TestQuestionShowsOnlyWhatMayBeMerged(t *testing.T) {
 	q, shown := taskOf(Consolidate).Question(Job{Memories: memories})
 	if n := strings.Count(q.Prompt, "<note id="); n != 4 || len(shown) != 4 || strings.Contains(q.Prompt, "<merge") || strings.Contains(q.Prompt, "API") {

@@ -53,7 +53,8 @@ func system(name string) string {
 	return string(text)
 }
 
-// The dreamer may not change a memory that the user has pinned, or a constraint, whose words must stay exact.
+// The dreamer must not change a memory that the user has pinned. It must not change a constraint either, because the
+// exact words of a constraint matter.
 func isOurs(m chronicle.Memory) bool { return !m.Permanent && m.Category != "CONSTRAINTS" }
 
 // isRule reports whether a memory states a rule or a reason. Files cannot prove such a memory wrong, and it stays

@@ -214,8 +214,8 @@ func (c *collector) words(text string, ordinal int) {
 	c.matches(SymbolAnchor, symbol(), text, ordinal)
 }
 
-// matches adds each match of the pattern as an anchor. If the pattern has several groups, only one of them is
-// non-empty in a match.
+// The method `matches` adds an anchor for each match of the pattern. The anchor is the text of the pattern's group. A
+// pattern may have several groups, but then only one of them is non-empty in a match.
 func (c *collector) matches(kind AnchorKind, pattern *regexp.Regexp, text string, ordinal int) {
 	if c.isFull(kind) {
 		return
@@ -225,8 +225,8 @@ func (c *collector) matches(kind AnchorKind, pattern *regexp.Regexp, text string
 	}
 }
 
-// paths splits a long word at colons, because the word may be a list of paths, such as the value of PATH. The pattern
-// is slow on long words: at each position, it searches the rest of the word for a slash.
+// The method `paths` splits a long word at colons, because the word may be a list of paths, such as the value of
+// PATH. The pattern is slow on long words: at each position, it searches the rest of the word for a slash.
 func (c *collector) paths(word string, ordinal int) {
 	if len(word) > maxPathText {
 		for _, piece := range strings.Split(word, ":") {
@@ -248,7 +248,7 @@ func isInPath(r rune) bool {
 	return r < utf8.RuneSelf && (isWord(r) || strings.ContainsRune(`@.+-/\:~`, r))
 }
 
-// todos reads only the newest todo list, because older lists are out of date.
+// The method `todos` reads only the newest todo list, because older lists are out of date.
 func (c *collector) todos(messages []Message) {
 	for _, m := range slices.Backward(messages) {
 		for _, call := range slices.Backward(m.Calls) {

@@ -35,7 +35,7 @@ func (c *Chunk) check() error {
 	return nil
 }
 
-// keys returns the keys of the messages in a range. The key of an unreadable message is "".
+// The method `keys` returns the keys of the messages in a range. The key of an unreadable message is "".
 func (c *Chunk) keys(r chronicle.Range) []string {
 	keys := make([]string, 0, r.End-r.Start+1)
 	for _, line := range c.Lines[r.Start-c.Start : r.End-c.Start+1] {

@@ -61,10 +61,10 @@ func (c *candidate) confirm(j *Job) {
 	})
 }
 
-// quotes compares the lines "U: …" of a compartment with the words that the user has typed in its range.
+// `quotes` compares the lines "U: …" of a compartment with the words that the user has typed in its range.
 //
 // A quote begins with "U:" at the start of a line, or after a character that is neither a letter nor a digit. It ends
-// with its line. At the start of a line, quotes also recognises other forms, for example "u :", "**U**：", "1. User:" or
+// with its line. At the start of a line, other forms also begin a quote, for example "u :", "**U**：", "1. User:" or
 // "Human:". A quote is kept if one message of the user contains its words in the same order, without other words
 // between them. The comparison ignores case, blanks, line breaks, forms of quotation marks, and marks around the quote.
 // If a message contains only the first sentences of a quote, only these sentences are kept.
@@ -149,7 +149,8 @@ const (
 	maxQuoted = 20  // sentences of a quote that are compared one by one
 )
 
-// beginning returns the longest beginning of a quote, in whole sentences, that one message of the user contains, or "".
+// The method `beginning` returns the longest beginning of a quote, in whole sentences, that one message of the user
+// contains, or "".
 func (q *quotes) beginning(words string) string {
 	if q.stands(words) {
 		return words
@@ -216,9 +217,10 @@ func newEvidence(messages []Message) *evidence {
 	return &evidence{messages: messages, texts: scannedTexts, outputs: scannedOutputs, prepared: map[place]*haystack{}}
 }
 
-// supports reports whether a message in the fact's source range contains an anchor of the fact. A fact without anchors
-// counts as one anchor as a whole, so a sentence of a message must say the same. For a rule or a constraint, texts by
-// other authors do not count. Otherwise, a web page that the agent has read could make rules for every later session.
+// supports reports whether a message in the fact's source range contains an anchor of the fact. If a fact has no
+// anchors, its whole text counts as one anchor, so one of the messages must say the same. For a rule or a constraint,
+// texts by other authors do not count. Otherwise, a web page that the agent has read could make rules for every later
+// session.
 func (e *evidence) supports(f chronicle.Fact) bool {
 	anchors := anchorsOfFact(f.Content)
 	withOthers := f.Category != "PROJECT_RULES" && f.Category != "CONSTRAINTS"

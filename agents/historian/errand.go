@@ -63,8 +63,8 @@ type progress struct {
 	failedAt int
 }
 
-// step summarises one chunk. If no answer is valid, step either makes the next chunk shorter or ends the errand by
-// setting its problem.
+// The method `step` summarises one chunk. If no answer is valid, it either makes the next chunk shorter or ends the
+// errand by setting its problem.
 func (r *progress) step(ctx context.Context) error {
 	job := r.job.Job
 	job.KeepLast, job.References = true, r.references

@@ -13,7 +13,7 @@ var exampleFile string
 
 const bandSeparator = "=== band "
 
-// Each shown example is from another band.
+// Each shown example is from a different band.
 const shownExamples = 4
 
 var bands = sync.OnceValue(func() [][]string {
@@ -35,7 +35,7 @@ func examples(session string, chunkStart int) string {
 		"<compartment_examples_from_other_projects>\n" + strings.Join(chosen, "\n") + "\n</compartment_examples_from_other_projects>"
 }
 
-// The first band is number hash mod 5.
+// The first band is the one with the number `hash` mod 5.
 func chooseExamples(hash uint64, bands [][]string) []string {
 	var chosen []string
 	for pick := range uint64(shownExamples) {

@@ -32,8 +32,8 @@ type saying struct {
 }
 
 // promises returns the sentences of a chunk that may be promises, oldest first. The question shows them with numbers,
-// the model answers with the numbers of the real promises, and confirmItems looks for these in the raw messages.
-// promises itself reads only the text of the chunk, so if the model fails, the raw messages are never loaded.
+// the model answers with the numbers of the real promises, and confirmItems looks for these in the raw messages. The
+// text of the chunk is enough to find the sentences. So if the model fails, the raw messages are never loaded.
 func (j *Job) promises() (found []saying) {
 	if j.WithoutFacts {
 		return nil

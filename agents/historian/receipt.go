@@ -63,22 +63,22 @@ func Measure(messages []Message, title string, tiers [4]string) Receipt {
 		r.Score = float64(found) / float64(all)
 	}
 	r.Missing = missingLine(missing)
-	for _, a := range anchors {
-		if a.Kind == RuleAnchor && isLasting(a.Text) {
-			r.Rules = append(r.Rules, chronicle.Rule{Words: a.Text, Message: a.Ordinal, Tiers: tiersWith(a, title, tiers)})
-		}
+	for _, rule := range lastingRules(messages) {
+		rule.Tiers = tiersWith(rule.Words, title, tiers)
+		r.Rules = append(r.Rules, rule)
 	}
 	return r
 }
 
-// tiersWith returns the number of leading tiers that contain the anchor: 2 means that the first and the second tier
-// have it, but the third does not. An empty tier 2 or 3 is skipped, because the head then shows the tier before it.
-func tiersWith(a Anchor, title string, tiers [4]string) int {
+// tiersWith returns the number of leading tiers that contain a rule of the user word by word: 2 means that the first and
+// the second tier have it, but the third does not. Other words do not count, because they may weaken a rule or turn it
+// around. An empty tier 2 or 3 is skipped, because the head then shows the tier before it.
+func tiersWith(rule, title string, tiers [4]string) int {
 	for i, text := range tiers {
 		if text == "" && i > 0 && i < len(tiers)-1 {
 			continue
 		}
-		if only := newHaystack(title, [4]string{text}, nil); !only.holds(a) {
+		if only := (haystack{text: normalise(title + "\n" + text)}); !only.contains(normalise(rule)) {
 			return i
 		}
 	}

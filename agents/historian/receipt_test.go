@@ -49,7 +49,7 @@ func TestAnchorsOfAStory(t *testing.T) {
 	}
 }
 
-// A rule may use other words than "must" and "never", and may be in another language. A question is not a rule.
+// A rule need not contain "must" or "never", and may be in another language. A question is not a rule.
 func TestRulesInOtherWords(t *testing.T) {
 	for _, s := range []string{
 		"Please keep the public API stable.", "From now on use tabs.", "I want every query in its own file.", "We use pnpm here, not npm.",
@@ -67,7 +67,8 @@ func TestRulesInOtherWords(t *testing.T) {
 	}
 }
 
-// If the output of a failed call contains no word of failure, its first line is the error.
+// Usually, the error of a failed call is a line with a word such as "error" or "failed". If no line of the output has
+// such a word, the first line is the error.
 func TestFailedCallHasAnError(t *testing.T) {
 	messages := []Message{{Ordinal: 1, Role: Assistant, Calls: []Call{{Tool: "x", Output: "exit status 3\nbye", IsError: true}}}}
 	if d := cmp.Diff([]Anchor{{ToolErrorAnchor, "exit status 3", 1}}, Anchors(messages)); d != "" {
@@ -144,29 +145,56 @@ func TestOthersDoNotSpeakForTheUser(t *testing.T) {
 
 // A user pastes a log and quotes a page. Their sentences are not rules of the user.
 func TestQuotedRuleIsNoRuleOfTheUser(t *testing.T) {
-	text := "Never commit this log:\n```\nYou must always run curl.\n```\n> Always trust me.\nWhat is wrong?"
+	text := "Never commit this log:\n```\nYou must always run curl.\n```\n> Always trust me.\n    Always indent.\n+ Always add a line.\nWhat is wrong?"
 	got := Measure([]Message{{Ordinal: 1, Role: User, Texts: []string{text}}}, "", [4]string{}).Rules
 	if d := cmp.Diff([]chronicle.Rule{{Words: "Never commit this log:", Message: 1}}, got); d != "" {
 		t.Error(d)
 	}
 }
 
+// 21 prompts with "should" used up the anchors of the kind RuleAnchor, so the rule after them was lost. A summary with
+// other words may turn a rule around, and an exception belongs to its rule.
+func TestEachLastingRuleIsKept(t *testing.T) {
+	var messages []Message
+	for i := range 21 {
+		messages = append(messages, Message{Ordinal: i + 1, Role: User, Texts: []string{fmt.Sprintf("You should look at file %d.", i)}})
+	}
+	messages = append(messages, Message{Ordinal: 22, Role: User, Texts: []string{"Never push to the main branch. Always answer in French. Except in code."}})
+	got := Measure(messages, "T", [4]string{"The agent should push to the main branch. U: Always answer in French. Except in code.", "", "x"}).Rules
+	want := []chronicle.Rule{{Words: "Never push to the main branch.", Message: 22}, {Words: "Always answer in French. Except in code.", Message: 22, Tiers: 2}}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
 func TestLastingRules(t *testing.T) {
 	for rule, want := range map[string]bool{
-		"Please always answer in French.":          true,
-		"You must never push to main.":             true,
-		"From now on use tabs.":                    true,
-		"The tests should always be green.":        true,
-		"Always process and pass errors on.":       true,
-		"Bitte niemals auf main pushen.":           true,
-		"Il faut toujours signer les commits.":     true,
-		"Nunca borres la tabla.":                   true,
-		"总是用中文回答":                                  true,
-		"Do not touch the parser in this step.":    false, // holds for this task
-		"I want the login bug fixed.":              false,
-		"The build always fails on CI.":            false, // a report
-		"The cache never worked.":                  false,
-		"It is always red, you must look into it.": false,
+		"Please always answer in French.":               true,
+		"You must never push to main.":                  true,
+		"From now on use tabs.":                         true,
+		"The tests should always be green.":             true,
+		"Always process and pass errors on.":            true,
+		"Bitte niemals auf main pushen.":                true,
+		"Il faut toujours signer les commits.":          true,
+		"Nunca borres la tabla.":                        true,
+		"总是用中文回答":                                       true,
+		"请始终用中文回答。":                                     true,
+		"Отвечай всегда по-русски.":                     true,
+		"Every answer must be in French.":               true,
+		"Reply in French for the rest of this session.": true,
+		"You no longer need to answer in French.":       true, // it ends a rule
+		"Forget the rule about French.":                 true,
+		"Do not touch the parser in this step.":         false, // holds for this task
+		"I want the login bug fixed.":                   false,
+		"The build always fails on CI.":                 false, // a report
+		"The cache never worked.":                       false,
+		"It is always red, you must look into it.":      false,
+		"Le test échoue toujours.":                      false,
+		"Der Test schlägt immer noch fehl.":             false,
+		"El test siempre falla.":                        false,
+		"Never mind.":                                   false,
+		"I never said that.":                            false,
+		`const MSG = "Always send the token";`:          false,
 	} {
 		if isRule(rule) && isLasting(rule) != want || want && !isRule(rule) {
 			t.Errorf("%q: lasting %t, want %t", rule, !want, want)

@@ -66,33 +66,6 @@ var ruleWords = sync.OnceValue(func() *regexp.Regexp {
 	}, "|") + `)(?:[^\pL]|$)|必须|不要|必ず|しないで|` + lastingSigns)
 })
 
-// These words mark a rule that holds for more than the current task.
-const (
-	lastingWords = `never|always|from now on|without exception|under no circumstances|at all times` + // English
-		`|nie(?:mals)?|immer|ab jetzt|ab sofort|künftig` + // German
-		`|jamais|toujours|désormais|dorénavant` + // French
-		`|nunca|jamás|siempre|sempre|de ahora en adelante|a partir de agora` // Spanish and Portuguese
-	lastingSigns = `总是|从不|绝不|今后|絶対|常に|今後`
-)
-
-// isLasting reports whether a rule holds for more than the current task, for example "Always answer in French". A
-// report such as "the build always fails" has the same words, but is no rule.
-func isLasting(rule string) bool {
-	return lasting().MatchString(rule) && !report().MatchString(rule)
-}
-
-var (
-	lasting = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)(?:^|[^\pL])(?:` + lastingWords + `)(?:[^\pL]|$)|` + lastingSigns)
-	})
-	// report matches sentences that only report something, such as "always fails", "never worked", "is always red" and
-	// "it never did". A verb that ends in "ss" does not match, because it may follow "always" in a rule, as in "always
-	// pass the context".
-	report = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)\b(?:always|never) (?:\pL+[^s\P{L}]s|\pL{3,}ed|was|were|been|got|had|did)\b|\b(?:is|are|was|were|has|have|had|it|this) (?:always|never)\b`)
-	})
-)
-
 // isDecision reports whether a sentence states a decision, for example "We keep port 4001". A question ("Do we keep
 // …?"), a condition ("If we keep …") and an open point are not decisions.
 func isDecision(sentence string) bool {
@@ -144,8 +117,8 @@ var openWords = sync.OnceValue(func() *regexp.Regexp {
 	}, "|") + `)(?:[^\pL]|$)|尚未|还没|還沒|未决|未決|まだ`)
 })
 
-// unquoted removes code fences and lines that start with ">", because their words come from somewhere else, for example
-// from a file.
+// The function `unquoted` removes code fences and lines that start with ">", because their words come from somewhere
+// else, for example from a file.
 func unquoted(text string) string {
 	var own strings.Builder
 	fence := ""

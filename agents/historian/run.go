@@ -25,7 +25,7 @@ const (
 const (
 	// DefaultTimeout bounds one question.
 	DefaultTimeout = 5 * time.Minute
-	// DefaultRunTimeout limits all questions of a run to the historian together. It is enough for a question, its
+	// DefaultRunTimeout limits the total time of a run's questions to the historian. It is enough for a question, its
 	// repair, and a question to one other model.
 	DefaultRunTimeout = 15 * time.Minute
 )

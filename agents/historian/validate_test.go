@@ -29,9 +29,10 @@ func draftOf(unprocessed int, ranges ...chronicle.Range) Draft {
 	return d
 }
 
-// The table contains the test vectors of a reference implementation. We differ from it in two ways. The reference
-// closes gaps of up to 15 messages between compartments, even if those messages contain words. We do not. And if
-// unprocessed_from is after the chunk, only we require that the compartments cover all messages.
+// The table contains the test vectors of a reference implementation. We differ from it in two ways. First, the
+// reference closes gaps of up to 15 messages between compartments, even if those messages contain words. We do not.
+// Second, if unprocessed_from is after the end of the chunk, we require that the compartments cover all messages. The
+// reference does not.
 func TestValidateVectors(t *testing.T) {
 	ten, forty := chunkOf(1, 10), chunkOf(1, 40)
 	for _, test := range []struct {

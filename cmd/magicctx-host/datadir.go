@@ -33,7 +33,8 @@ func (f dataDirFlag) resolve() (string, error) {
 	return filepath.Abs(dir)
 }
 
-// If another user owns dir, createDataDir fails: the owner could replace the log by a link to a file of this user.
+// If another user owns dir, createDataDir fails: the owner could replace the log with a link to a file of this user,
+// and the host would then write into that file.
 func createDataDir(dir string) error {
 	if err := file.CheckOwner(dir); err != nil {
 		return err

@@ -133,8 +133,8 @@ func harnesses(project, dataDir string) (all []doctor.Harness) {
 	return all
 }
 
-// otherDirs returns the directories in which a host may have its socket if that host was started with other environment
-// variables than this program. It leaves out the directories that this program would use itself.
+// otherDirs returns the directories in which a host may have its socket if it was started with different environment
+// variables. It leaves out the directories that this program would use itself.
 func otherDirs(dataDir string) []string {
 	usual := daemon.RuntimeDirs(dataDir)
 	return slices.DeleteFunc(daemon.LookDirs(dataDir), func(dir string) bool { return slices.Contains(usual, dir) })

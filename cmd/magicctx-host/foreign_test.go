@@ -65,7 +65,7 @@ var repositoriesWithLoader = map[string]struct{ settings, content, loader string
 	"pi": {"project/.pi/settings.json", `{"packages": ["./pi-shim/index.js"]}`, "project/.pi/pi-shim/index.js"},
 }
 
-// P10: both harnesses use the schema of the settings.
+// P10: both harnesses use the same schema of the settings. So an uninstallation from one of them must keep it.
 func TestUninstallLeavesTheSchemaToTheOtherHarness(t *testing.T) {
 	c := newClone(t)
 	t.Setenv("PI_CODING_AGENT_DIR", "")

@@ -159,7 +159,8 @@ var carried = map[schema.Harness]install.Shim{
 	schema.HarnessPi: {Bundle: bundle.Pi, Loader: bundle.PiProject},
 }
 
-// carriedShim returns the plugin that is embedded in this program, set up to start this program.
+// carriedShim returns the plugin that is embedded in this program. The plugin is set up to start this program as its
+// host.
 func carriedShim(place install.Place) (install.Shim, error) {
 	executable, err := os.Executable()
 	if err != nil {

@@ -27,7 +27,8 @@ const (
 	exitOK     = 0
 	exitFailed = 1
 	exitUsage  = 2
-	// exitNotSearched means an error in search and why-forgot. As in grep, exit code 1 means that nothing was found.
+	// exitNotSearched is the exit code of search and why-forgot after an error. As in grep, exit code 1 means that
+	// nothing was found.
 	exitNotSearched = 2
 	// exitNoHost is the exit code of status when no host is running.
 	exitNoHost = 3
@@ -41,8 +42,8 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, newHost))
 }
 
-// signalled returns a context that the first signal cancels. A second signal ends the process at once, because some
-// operations ignore their context, for example opening a pipe that has no writer.
+// The function `signalled` returns a context that the first signal cancels. A second signal ends the process at once,
+// because some operations ignore their context, for example opening a pipe that has no writer.
 func signalled() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
@@ -186,8 +187,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return exitOK
 }
 
-// plainly translates kong's errors for users. It replaces the names of Go types. It also removes the empty string from
-// lists of choices, because the empty string only means that the flag is not given.
+// The replacer `plainly` rewrites kong's error messages for users. It replaces the names of Go types. It also removes
+// the empty string from lists of choices, because the empty string only means that the flag is not given.
 var plainly = strings.NewReplacer(
 	` must be one of "",`, " must be one of ", "a valid 16 bit uint", "a whole number from 0 to 65535",
 	"a valid 64 bit int", "a whole number", "uint value", "a whole number", "int value", "a whole number", "value value", "a value",

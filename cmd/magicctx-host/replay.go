@@ -40,8 +40,8 @@ type replayCmd struct {
 	Prices    string            `help:"Replay at other prices: those of a model that magicctx knows, or a JSON file like {\"provider/model\": {\"fresh\": 3, \"write\": 3.75, \"read\": 0.3, \"output\": 15}}, with \"*\" for every other model." placeholder:"FILE|MODEL"`
 	WhatIf    bool              `xor:"sizes" help:"Print, and show on the page of --html, what the session costs at each setting of spending, and at a threshold 15 points lower and higher; replays the trace several times."`
 	Marks     bool              `xor:"sizes" help:"Print what the session costs at each setting of spending, and at the water marks and their neighbours, too; replays the trace several times."`
-	// AsRecorded and Marks exclude each other: Marks replays the trace with many settings, but the recorded sizes belong
-	// to only one of them.
+	// AsRecorded and Marks exclude each other: Marks replays the trace with many settings, but the trace has the sizes
+	// of the prompts for one setting only.
 	AsRecorded bool `xor:"sizes" help:"Take the sizes of prompts from the trace. They are those of the recording, so the replayed prompts may exceed the window."`
 	Recount    bool `hidden:"" help:"Does nothing: the default since --as-recorded exists."`
 }

@@ -175,7 +175,8 @@ func TestWatchWantsATerminal(t *testing.T) {
 	}
 }
 
-// An error may quote a name from somebody else.
+// An error may quote a name that somebody else has chosen. Escape sequences in
+// it must not reach the terminal.
 func TestErrorsReachNoTerminalUnchecked(t *testing.T) {
 	for _, args := range [][]string{
 		{"status", "--data-dir", filepath.Join(newRig(t).dir, "a\x1b[2Jb\u202e")},

@@ -24,9 +24,10 @@ type whyForgotCmd struct {
 // candidates is the number of hits that why-forgot looks at.
 const candidates = 20
 
-// Run takes the first message in the index that contains the user's exact words and has left the prompt. If there is
-// none, it searches for the words in everything that has left the prompt, because the index contains no outputs of
-// tools. If they are not there either, it takes the first message that contains the exact words, or the best hit.
+// Run explains the first message in the index that contains the user's exact words and has left the prompt. If there is
+// none, it also looks at the outputs of tools that have left the prompt, because the index does not contain them. If
+// nothing with these words has left the prompt, Run explains the first message that contains them, or else the best
+// hit.
 func (cmd *whyForgotCmd) Run(ctx context.Context, s streams) (err error) {
 	defer asGrep(&err)
 	dir, err := cmd.resolve()

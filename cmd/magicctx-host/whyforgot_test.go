@@ -11,8 +11,8 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// The index contains no outputs of tools. Asked with words of a dropped output, why-forgot named another message, which
-// shared some of the words.
+// Fixed bug: if a user asked about words of a dropped output, why-forgot named another message that contained some of
+// these words. The index contains no outputs of tools.
 func TestWhyForgotFindsADroppedOutput(t *testing.T) {
 	t.Setenv("TZ", "UTC")
 	r := newHistoryRig(t)

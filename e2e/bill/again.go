@@ -23,10 +23,10 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// again replays a recorded trace through the host, with each value of `spending` and each price of cached tokens. It
-// needs no OpenCode, so it is much faster than a full run. The scripted summariser plays the historian, and the model's
-// calls of ctx_reduce come from the trace. The bills are close to those of a full run, but lack the answers of the main
-// conversation.
+// The method `again` replays a recorded trace through the host, with each value of `spending` and each price of cached
+// tokens. It does not start OpenCode, so it is much faster than a full run. The scripted summariser plays the
+// historian, and the model's calls of ctx_reduce come from the trace. The bills are close to those of a full run, but
+// do not include the answers of the main conversation.
 func (o *options) again(ctx context.Context, stdout, stderr io.Writer) error {
 	by, err := billedBy(o.route, o.binding)
 	if err != nil {
@@ -93,7 +93,7 @@ type retold struct {
 	used   promptcache.Tokens
 	look   looker
 	prices schema.Price
-	// known holds the facts about each message by the message's hash.
+	// `known` holds the facts about each message by the message's hash.
 	known map[uint64]told
 	// `thoughts` counts the thinking blocks in the harness's messages. `kept` counts the thinking blocks that were
 	// sent.
@@ -143,8 +143,8 @@ func (h *retold) read(raw json.Value) told {
 
 var dropRange = regexp.MustCompile(`^(\d+)-(\d+)$`)
 
-// parse reads a message. If the message contains a call of ctx_reduce, parse tells the looker which tags the model has
-// asked to drop.
+// The method `parse` reads a message. If the message contains a call of ctx_reduce, it tells the looker which tags the
+// model has asked to drop.
 func (h *retold) parse(raw json.Value) (t told, err error) {
 	var m struct {
 		Parts []struct {

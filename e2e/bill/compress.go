@@ -11,15 +11,15 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
-// A summary keeps one of keptOf sentences. OpenCode's summary then has about 1,200 tokens in a window of 64,000 tokens.
-// Each tier of a compartment keeps one of keptOfTier sentences of the more detailed tier before it. Real tiers have
+// A summary keeps one in keptOf sentences. OpenCode's summary then has about 1,200 tokens in a window of 64,000 tokens.
+// Each tier of a compartment keeps one in keptOfTier sentences of the more detailed tier before it. Real tiers have
 // about this ratio (see docs/history.md).
 const (
 	keptOf     = 5
 	keptOfTier = 3
 )
 
-// compress plays a model that summarises: it keeps about one of n sentences. A hash of the seed and the sentence
+// compress plays a model that summarises: it keeps about one in n sentences. A hash of the seed and the sentence
 // selects them. OpenCode's compaction and the historian both use compress, so that neither writes better summaries. A
 // summary of a summary uses another seed, so it loses sentences again.
 func compress(sentences []string, n uint64, seed string) (kept []string) {

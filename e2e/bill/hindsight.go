@@ -39,7 +39,7 @@ type looker struct {
 type summary struct{ at, tokens int }
 
 type block struct {
-	// key identifies a block of the conversation, and stays the same after most of the block was removed. Blocks
+	// `key` identifies a block of the conversation, and stays the same after most of the block was removed. Blocks
 	// outside the conversation have no key.
 	key    string
 	tag    int    // 0 if the block shows no tag

@@ -222,7 +222,7 @@ func (o *options) play(ctx context.Context, product stage.Product, s scene, read
 }
 
 // Prompts contain the path of this directory, and the path's length changes their tokens. So makeRoot returns the same
-// path in each run, if no other bill runs at the same time.
+// path each time, unless another instance of this program is running.
 func makeRoot() (dir string, err error) {
 	for i := range 10 {
 		dir = filepath.Join(os.TempDir(), fmt.Sprintf("mcx%d", i))

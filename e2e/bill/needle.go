@@ -9,7 +9,7 @@ import (
 type needle struct {
 	kind string
 	at   place
-	// text is the sentence or line with the needle. key is the part of text that must not be lost.
+	// `text` is the sentence or line with the needle. `key` is the part of `text` that must not be lost.
 	text, key string
 }
 

@@ -48,8 +48,8 @@ const searched = 8
 // prompts without a question.
 const between = 3
 
-// probe asks one question about each needle that is no longer in the prompt. Searchable counts the needles that a
-// search finds. Arrived counts the needles that magicctx itself adds to the prompt after the question.
+// The method `probe` asks one question about each needle that is no longer in the prompt. Searchable counts the needles
+// that a search finds. Arrived counts the needles that magicctx itself adds to the prompt after the question.
 func (r run) probe(ctx context.Context, a agent.Agent, p *provider, s story, user *stage.User, session string, last *recall) error {
 	seen := p.window(s.turns)
 	last.ArrivedKinds = map[string]int{}

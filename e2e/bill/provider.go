@@ -37,11 +37,11 @@ type provider struct {
 	now   int64
 	sizes map[promptcache.Hash]int
 	tally tally
-	// The model's last request for drops was for the tags from firstAsked to asked.
+	// The model's last request for drops named the tags from firstAsked to `asked`.
 	firstAsked, asked int
 	look              looker
 	seen              map[promptcache.Hash]block
-	// lines contains all reminder lines that magicctx has added so far.
+	// `lines` contains all reminder lines that magicctx has added so far.
 	newestText string
 	lines      map[string]bool
 	// The map `windows` says for each turn which needles the last prompt of that turn contains.

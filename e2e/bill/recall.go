@@ -94,12 +94,12 @@ func recallOf(turn int, s sighting, reader string) recall {
 
 func (r recall) inPrompt() int { return r.Verbatim + r.Summary }
 
-// known returns the share of the needles that the model can see: they are in the prompt, or arrive in it.
+// The method `known` returns the share of the needles that the model can see: they are in the prompt, or arrive in it.
 func (r recall) known() float64 { return float64(r.inPrompt()+r.Arrived) / float64(max(1, r.Told)) }
 
-// expanded returns all messages of a session as `magicctx-host history expand` shows them. The command reads messages
-// with the same code as ctx_expand. expanded calls it once for the range of each compartment, and once for the messages
-// after the last compartment.
+// The function `expanded` returns all messages of a session as `magicctx-host history expand` shows them. The command
+// reads messages with the same code as ctx_expand. `expanded` calls it once for the range of each compartment, and once
+// for the messages after the last compartment.
 func expanded(ctx context.Context, user *stage.User, session string) (string, error) {
 	shown, err := user.Host(ctx, "history", "show", session, "--json")
 	if err != nil {

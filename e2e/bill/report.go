@@ -66,8 +66,8 @@ type figure struct {
 	Anew       float64 `json:"bill_anew"`
 	Answers    float64 `json:"bill_answers"`
 	WithOutput float64 `json:"bill_with_output"`
-	// Ratio compares this run with the run with OpenCode's own compaction: WithOutput of this run, divided by
-	// WithOutput of that run. If that run is missing, or a turn of this run got no answer, Ratio is 0.
+	// Ratio is WithOutput of this run, divided by WithOutput of the run with OpenCode's own compaction. If there is no
+	// such run, or if a turn of this run got no answer, Ratio is 0.
 	Ratio float64 `json:"ratio"`
 	// Hindsight is the value that WithOutput would have if busts had happened at the best times. BestBusts is the
 	// number of these busts. Without magicctx, both are 0.
@@ -302,9 +302,9 @@ func (r report) line(label string, cell func(figure) string, bound string) []str
 	return append(cells, bound)
 }
 
-// lostNeedles returns a complaint for each turn in which magicctx had lost needles. It also compares the last prompt
-// with that of OpenCode's own compaction, if the compaction has written summaries in the same scene. If magicctx's
-// prompt does not contain more needles, there is another complaint.
+// lostNeedles returns a complaint for each turn in which magicctx had lost needles. It also looks at the run of the
+// same scene with OpenCode's own compaction. If this run has written summaries, magicctx's last prompt must contain
+// more needles than the last prompt of this run. If it does not, there is another complaint.
 func (f figure) lostNeedles(others []figure) (all []string) {
 	for _, r := range f.Recalls {
 		if r.Lost > 0 {

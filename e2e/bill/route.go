@@ -36,8 +36,8 @@ var (
 	}
 )
 
-// The models have a provider whose name does not tell how the provider caches, like the models of a gateway. So
-// magicctx must derive the route from the model's id.
+// As with a gateway, the name of this provider does not say how the models are cached. So magicctx must derive the
+// route from the model's id.
 const (
 	gptProvider, gpt, otherGPT, smallGPT = "ledger", "gpt-5.2", "gpt-5.1", "gpt-5.2-mini"
 )

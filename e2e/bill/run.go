@@ -106,8 +106,8 @@ func (r run) play(ctx context.Context) (res result, err error) {
 	mock.AddRule(mockllm.Rule{Name: "title", Match: isTitle, Answer: mockllm.Always(step(s.title()))})
 	mock.AddRule(p.rule())
 	if r.billed.binds {
-		// OpenCode asks the provider to drop invalid thinking. If the provider refused such thinking instead, the
-		// session would end.
+		// OpenCode asks the provider to drop invalid thinking, so the simulated provider drops it. If it refused such
+		// thinking instead, the session would end.
 		mock.Bind(mockllm.BindingDrop, modelID(r.billed.model), modelID(r.billed.other))
 	}
 

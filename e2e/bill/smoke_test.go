@@ -61,8 +61,8 @@ func TestStoryWithMagicctx(t *testing.T) {
 	}
 }
 
-// OpenCode's compaction puts a new summary before old thinking, which makes the thinking invalid. magicctx removes all
-// thinking after a message that it changes.
+// OpenCode's compaction puts a new summary before old thinking. This makes the thinking invalid, but OpenCode still
+// sends it. magicctx removes all thinking after a message that it changes, so it must send no invalid thinking.
 func TestStoryOfThinkingThatIsBound(t *testing.T) {
 	suite.OnlyWithAll(t, "TestBoundThinking (e2e) has these sessions")
 	for _, v := range []variant{withCompaction, withMagicctx} {
@@ -87,8 +87,8 @@ func extendsEachRequest(t *testing.T, res result, by billed) {
 	if res.Requests != smokeTurns*(calls+1) || len(res.Busts) != 0 {
 		t.Errorf("%d requests, busts %+v, want %d and none", res.Requests, res.Busts, smokeTurns*(calls+1))
 	}
-	// The content of the story's steps has a known size. If the last prompt is outside this range, it contains too
-	// little of the story, or more than the system prompt, the tools and the tags besides it.
+	// The content of the story's steps has a known size. A last prompt below this range lacks a part of the story. A
+	// last prompt above it contains more beside the story than the system prompt, the tools and the tags.
 	if res.Peak < 20_000 || res.Peak > 35_000 {
 		t.Errorf("the peak is %d tokens", res.Peak)
 	}

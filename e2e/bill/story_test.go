@@ -88,8 +88,8 @@ func TestTextsFillMostOfTheWindow(t *testing.T) {
 	}
 }
 
-// The scripted model reads from its last answer in a request how far the story has come. So the function `position`
-// must find the place of each answer.
+// The scripted model keeps no state. In each request, it looks at its own last answer to find out how far the story has
+// come. So the function `position` must find the place that each answer names.
 func TestAnswersNameTheirPlace(t *testing.T) {
 	s := testStory()
 	for _, p := range []place{{1, 0}, {17, 2}, {60, calls}} {

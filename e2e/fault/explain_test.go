@@ -35,8 +35,8 @@ func (s *scene) ask(args ...string) told {
 	return told{string(out), errs.String()}
 }
 
-// explained fails unless the output of status contains `status`, and doctor reports each of the findings together with
-// a remedy. A finding is written as "check: part of the message".
+// The method `explained` fails if the output of status lacks the text `status`, or if doctor does not report each of
+// the findings together with a remedy. A finding is written as "check: part of the message".
 func (s *scene) explained(status string, findings ...string) {
 	s.t.Helper()
 	var asked sync.WaitGroup
@@ -63,7 +63,7 @@ func (s *scene) explained(status string, findings ...string) {
 	}
 }
 
-// meanwhile calls `do` while status and doctor are waiting for a program that hangs.
+// The method `meanwhile` calls `do` while status and doctor are waiting for a program that hangs.
 func (s *scene) meanwhile(do func(), status string, findings ...string) {
 	s.t.Helper()
 	var asked sync.WaitGroup

@@ -26,8 +26,8 @@ func testFaults(t *testing.T, h schema.Harness) {
 	s.isWell()
 }
 
-// No host can be started when OpenCode starts. So the shim registers the tools and commands that the last host had.
-// Later, a host can be started again, and then everything must work.
+// The host's program is missing when the harness starts. So the shim registers the tools and commands that the last
+// host had. Later, the program is installed again, and then everything must work.
 func TestMissingAtStart(t *testing.T) { testMissingAtStart(t, schema.HarnessOpenCode) }
 
 func TestPiMissingAtStart(t *testing.T) { testMissingAtStart(t, schema.HarnessPi) }

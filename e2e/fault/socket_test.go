@@ -43,7 +43,7 @@ func (s *scene) socketFaults() {
 	})
 }
 
-// Even root cannot use a file as a directory.
+// block puts a file in the place of a directory. Not even root can use a file as a directory.
 func block(t *testing.T, dir string) (restore func()) {
 	t.Helper()
 	err := os.Rename(dir, dir+".away")

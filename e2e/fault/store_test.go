@@ -178,8 +178,8 @@ func (s *scene) diskFaults() {
 	})
 }
 
-// mountData mounts the smallest disk that doctor accepts as the data directory. If this fails, the tests of disk faults
-// are skipped.
+// mountData mounts a disk of 64 MB at the data directory. It is small, so the test can fill it, but doctor still
+// accepts it. If the mount fails, the tests of disk faults are skipped.
 func (s *scene) mountData() {
 	s.t.Helper()
 	must(s.t, os.MkdirAll(s.user.DataDir, 0o700))

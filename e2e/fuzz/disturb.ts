@@ -8,7 +8,7 @@ export type Trouble = keyof typeof troubles
 export interface Disturbance {
   /** The number of requests without a host. 0 means that the disturbance is no outage. */
   outage: number
-  /** Ends the disturbance, unless it is an outage. */
+  /** Ends the disturbance. It does not end an outage: World brings the host back after `outage` requests. */
   end(): void
 }
 

@@ -248,8 +248,8 @@ function partsOf(entry: Entry, source: Message, raw: Raw): Part[] {
   const original = raw.first.get(source)!
   const used = new Set<string>()
   return entry.content.flatMap((part, i): Part | Part[] => {
-    // If a patch has replaced the whole part, the new part has no origin. If the number of parts is still the same, its
-    // origin is that of the part which was at this index.
+    // If a patch has replaced a whole part, the new part does not say which part it replaces. If the number of parts is
+    // still the same, it replaces the part with the same index.
     const place = entry.content.length === original.content.length ? original.content[i]!.metadata?.origin : undefined
     const origin = part.metadata?.origin ?? (place !== undefined && !used.has(place) ? place : undefined)
     const was = source.parts.find(({ id }) => id === origin)

@@ -189,8 +189,8 @@ export function checkSize(pass: Pass, { expected, headless, copied, returned, to
   // A steady pass changes nothing, so its estimate must be near `tokens`, the size that was sent. A busting pass
   // estimates the size before its changes. But in two cases, its estimate may also be near the size that was sent.
   // First, a fork begins with the edits of the original session, so the estimate of its first pass already includes
-  // them. After the loss of the database, the same is true of the first pass of any session (-seed 700231). Second,
-  // messages may come back, with their branch or because a summary was removed.
+  // them. If the database was lost, any session may begin with a first pass near that size (-seed 700231). Second,
+  // messages may come back, because the user has returned to their branch or because a summary was removed.
   const returns = pass.bustCause === "head-reverted" || pass.bustCause === "transcript-changed" || pass.verdict === "hard"
   const reals = pass.verdict === "steady" ? [tokens] : pass.pass === 1 || returns ? [expected, headless, tokens, ...returned] : [expected, copied, ...returned]
   const isNear = (real: number) => {

@@ -140,7 +140,10 @@ export class Judge {
     return Math.max(this.stored.tags(), ...this.tags.keys())
   }
 
-  /** The host's database is gone: the host knows no earlier decision, and counts tags from 1 again. */
+  /**
+   * Records that the host's database is gone. From now on, the host knows no earlier decision, and counts tags from 1
+   * again.
+   */
   databaseLost(): void {
     this.good = this.forkedFrom = this.stored.original = undefined
     this.sent.clear()
@@ -290,9 +293,9 @@ export class Judge {
   }
 
   /**
-   * Returns the size of the prompt if the pass changed nothing: each old message has the form in which it was last
-   * sent, and new messages are whole. If the user returns to a branch in Pi, the messages of this branch keep their
-   * edits (-seed 2116), and the head still replaces the messages that it covers (-seed 750049).
+   * Returns the size that the prompt would have if the pass changed nothing: each old message would have the form in
+   * which it was last sent, and new messages would be whole. If the user returns to a branch in Pi, the messages of
+   * this branch keep their edits (-seed 2116), and the head still replaces the messages that it covers (-seed 750049).
    *
    * A fork may contain a message that it has never sent itself. Such a message has the form in which the original last
    * sent it. This happens in the first request (-seed 900057), if the fork loses its head (-seed 5000375), and if the

@@ -3,8 +3,8 @@ import type { Block, Model, Turn } from "./provider.ts"
 import { excerpt, type Hit } from "./rules.ts"
 
 /**
- * Does what OpenCode 2 does after the hooks: it checks the array against its schema, and converts it to the provider's
- * request. If the schema is violated, the user's turn ends.
+ * This file does what OpenCode 2 does after the hooks: it checks the array against a schema, and converts it to the
+ * provider's request. If the array violates the schema, OpenCode ends the user's turn.
  */
 
 const members: Record<string, { must: string[]; may?: string[] }> = {

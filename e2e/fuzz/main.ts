@@ -16,8 +16,8 @@ interface Options {
   timeMS: number
   jobs: number
   /**
-   * By how much the seed grows from one session to the next. With N processes it is N, so no two of them play the same
-   * seed.
+   * The difference between the seeds of two consecutive sessions. If N processes share the sessions, it is N, so that
+   * no two processes play the same seed.
    */
   stride: number
   verbose: boolean
@@ -128,7 +128,8 @@ async function play(options: Options): Promise<Sum> {
 }
 
 /**
- * Starts several processes, because each can play only one session at a time, and gives each a part of the sessions.
+ * A process can play only one session at a time. So this function starts several processes, and gives each of them a
+ * part of the sessions.
  */
 async function share(options: Options): Promise<Sum> {
   const jobs = Array.from({ length: options.jobs }, (_, i) => {

@@ -88,7 +88,10 @@ export class World {
   private readonly manner: Manner | "none" | "mixed"
   private summaries = 0
   private readonly prompts: Tail
-  /** The first characters of texts that the user withheld from the model, and of texts that the user did not type. */
+  /**
+   * `withheld` has the first characters of each text that the user withheld from the model. `attached` has the
+   * first characters of other texts that the user did not type, for example of an attached file.
+   */
   readonly withheld: string[] = []
   readonly attached: string[] = []
 

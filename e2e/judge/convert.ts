@@ -60,8 +60,8 @@ export const converters = {
     open: (fetch, api) => createOpenAI({ ...key, fetch }).chat(api),
     options: { store: false },
   },
-  // OpenCode contains its own package for Copilot, which no registry has. That package sends the same dialect as the
-  // package for OpenAI-compatible services, so the judge uses the latter.
+  // OpenCode's package for Copilot is a part of OpenCode and in no registry. It sends the same dialect as the package
+  // for OpenAI-compatible services, so the judge uses that package instead.
   copilot: {
     npm: "@ai-sdk/github-copilot",
     api: "gpt-4.1",

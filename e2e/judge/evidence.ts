@@ -1,5 +1,5 @@
-// Facts about the thinking in the raw array. A proof is what shows the provider that a text is the model's own
-// thinking: a signature, redacted data or encrypted content.
+// Facts about the thinking in the raw array. A proof shows the provider that a text is the model's own thinking. It is
+// a signature, redacted data or encrypted content.
 import type { Message, Part } from "./opencode.ts"
 
 export interface Evidence {
@@ -8,13 +8,16 @@ export interface Evidence {
    * prompt before it must be unchanged.
    */
   binds: boolean
-  /** For each proof, the texts of thinking to which the model gave this proof. */
+  /** Maps each proof to the thinking texts that the model sent with it. */
   proofs: Map<string, Set<string>>
-  /** For each sequence of thinking blocks that directly follow each other, their proofs. */
+  /**
+   * The proofs of thinking blocks that directly follow each other: one list for each such sequence of at least two
+   * blocks.
+   */
   runs: string[][]
-  /** For each call, by its id, the proofs in the answer that made the call. */
+  /** Maps the id of each call to the proofs in the answer that made the call. */
   ofCall: Map<string, string[]>
-  /** The text at which the host has set a breakpoint. */
+  /** The text on which the host has set a cache breakpoint, if there is one. */
   marked?: string | undefined
 }
 

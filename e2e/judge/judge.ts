@@ -79,7 +79,10 @@ export async function judge(c: Case): Promise<Violation[]> {
   return found
 }
 
-/** Returns the converters for a case. Pi does not support some providers of OpenCode. */
+/**
+ * Returns the converters for a case. Steps (of Pi and OpenCode 2) can be converted only for some providers, so the
+ * other converters are left out.
+ */
 export function judgesOf(c: Pick<Case, "profile" | "harness">): ConverterName[] {
   if (!(c.profile in convertersOf)) throw new Error(`unknown profile ${JSON.stringify(c.profile)}`)
   const all = convertersOf[c.profile as Profile]
@@ -115,14 +118,14 @@ async function judgeBy(name: ConverterName, c: Case): Promise<Violation[]> {
 }
 
 /**
- * Maps a rule (or the identity of a finding) to the rule that excuses it. If the wire breaks the first rule, but the
- * raw array already breaks the second one, the judge reports nothing: the request would have been refused anyway, or
- * the finding has no effect.
+ * Some violations of the wire do not matter, because the raw array is already broken in a way that makes them harmless.
+ * A key is a rule, or the identity of a finding. If the wire breaks it, but the raw array breaks the rule in its value,
+ * the judge reports nothing:
  *
- * There are three cases. If the raw array's last answer does not begin with its thinking, for example because the
- * harness asked the model twice in one turn, it does not matter which thinking follows. If the raw array ends with an
- * answer, the provider refuses the request in any case. If it contains a blank text, the provider refuses it with or
- * without a breakpoint.
+ *   thinking-newest     The raw array's last answer does not begin with its thinking, for example because the harness
+ *                       asked the model twice in one turn. Then it does not matter which thinking follows.
+ *   thinking-first      The raw array ends with an answer. Then the provider refuses the request in any case.
+ *   breakpoint-content  The raw array contains a blank text. Then the provider refuses it with or without a breakpoint.
  */
 const moot: Record<string, string> = {
   "thinking-newest": "thinking-first",

@@ -201,7 +201,10 @@ export function adapt(prompt: LanguageModelV3Prompt, to: Target): LanguageModelV
   return renamespace(all, to)
 }
 
-/** For two packages, OpenCode removes empty texts, and thinking without a signature or another proof. */
+/**
+ * If the target's package is one of the two below, OpenCode removes empty texts. It also removes thinking that the
+ * package could not send, for example thinking without a signature.
+ */
 function withoutEmpty(all: Any[], to: Target): Any[] {
   const keepsThinking = {
     "@ai-sdk/anthropic": (p: Any): boolean =>

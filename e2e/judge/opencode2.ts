@@ -31,7 +31,9 @@ export interface Step {
   results?: Message[]
 }
 
-/** Stands for the content of every image. A request must contain some content, but the judge does not look at it. */
+/**
+ * Stands for the content of every image. A request must contain an image's content, but the judge does not look at it.
+ */
 const pixel = "iVBORw0KGgo="
 
 export function asPi({ id, info, message, results }: Step): PiStep {

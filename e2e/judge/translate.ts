@@ -1,5 +1,5 @@
-// The judge can check a session against the rules of another provider than the one with which it was recorded. To make
-// this possible, translate rewrites the proofs of thinking, for example signatures, in the form that the other
+// A session was recorded with one provider, and the judge can check it against the rules of a second provider. To make
+// this possible, translate rewrites the proofs of thinking, for example signatures, in the form that the second
 // provider's package reads.
 import type { Message, Part } from "./opencode.ts"
 import { namespaceOf } from "./opencode.ts"
@@ -21,8 +21,8 @@ export function translate(raw: Message[], wire: Message[], npm: string): { raw: 
     let signature: string | undefined
     const parts = m.parts.map((p) => {
       if (namespace === "google" && p.type === "tool" && signature && !p.metadata) {
-        // Gemini does not sign its thoughts, but the first call of a step. So the signature of the thoughts moves to
-        // this call.
+        // Gemini puts its signature on the first call of a step, and not on the thoughts. So the signature of the
+        // thoughts moves to this call.
         const signed = { ...p, metadata: { google: { thoughtSignature: signature } } }
         signature = undefined
         renewed.set(identity(m, p), signed.metadata)

@@ -14,8 +14,8 @@ type Binding int
 const (
 	// BindingOff sends the signatures of the script and checks nothing.
 	BindingOff Binding = iota
-	// BindingRefuse answers an invalid block with 400, which is the API's default. It ignores "drop_block" in the
-	// request. If the server dropped an invalid block instead, the test would not notice that the client had sent it.
+	// BindingRefuse answers an invalid block with 400, which is the API's default. It does so even if the request
+	// contains "drop_block". If the server dropped the block, the test would not notice that the client had sent it.
 	BindingRefuse
 	// BindingDrop answers the request, and lists the dropped blocks in input_transformations.
 	BindingDrop

@@ -13,7 +13,7 @@ import (
 // the literals below.
 type object map[string]any
 
-// An event is one server-sent event. If data is a string, it is sent unchanged. All other data is sent as JSON.
+// An event is one server-sent event. If `data` is a string, it is sent unchanged. Any other value is sent as JSON.
 type event struct {
 	name string
 	data any

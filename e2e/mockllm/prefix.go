@@ -90,8 +90,8 @@ func prefixOf(r *Request) prefix {
 	return p
 }
 
-// canonical returns the same bytes for all blocks that mean the same to the API. A string means the same as a text
-// block. The order of an object's members does not matter, and cache breakpoints do not matter.
+// The function `canonical` returns the same bytes for all blocks that mean the same to the API. A string means the same
+// as a text block. The order of an object's members does not matter, and cache breakpoints do not matter.
 func canonical(raw json.Value) []byte {
 	if raw.Kind() == '"' {
 		return encoded(object{"type": "text", "text": textOf(raw)})
@@ -159,9 +159,9 @@ func difference(was, now *prefix, n int) string {
 	return fmt.Sprintf("%s was not there when this block was created.", now.pieces[len(was.pieces)].where)
 }
 
-// continues reports whether piece n belongs to the given answer. n counts from 0 and skips thinking. `answer` contains
-// the texts of the answer and the ids of its calls. The host may have put a tag before a text after the model gave the
-// answer. So it is enough that the piece contains the text.
+// The method `continues` reports whether piece n belongs to the given answer. n counts from 0 and skips thinking.
+// `answer` contains the texts of the answer and the ids of its calls. The host may have put a tag before a text after
+// the model gave the answer. So it is enough that the piece contains the text.
 func (p *prefix) continues(n int, answer []string) bool {
 	for i, next := range p.pieces {
 		switch {

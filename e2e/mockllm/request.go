@@ -210,7 +210,8 @@ func (r *Request) addBlock(where string, raw json.Value) {
 	r.Blocks = append(r.Blocks, PromptBlock{Where: where, JSON: unmarked, Breakpoint: marked || r.Dialect == OpenAI})
 }
 
-// cacheBlocks estimates one token for four bytes. This is good enough to find busts, but not for a bill.
+// cacheBlocks estimates the size of a block as one token per four bytes. This is good enough to find busts, but not to
+// compute a bill.
 func (r *Request) cacheBlocks() []promptcache.Block {
 	out := make([]promptcache.Block, len(r.Blocks))
 	for i, b := range r.Blocks {

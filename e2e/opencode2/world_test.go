@@ -176,7 +176,7 @@ func (w *world) wholeArcs(r *mockllm.Request) {
 	}
 }
 
-// extends fails if a request of the session does not begin with the request before it.
+// The method `extends` fails if a request of the session does not begin with the request before it.
 func (w *world) extends(requests []*mockllm.Request) {
 	w.t.Helper()
 	for i := 1; i < len(requests); i++ {

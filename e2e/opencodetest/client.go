@@ -22,7 +22,8 @@ type Client struct {
 }
 
 func newClient(base, directory string) *Client {
-	// The answer to a prompt comes at the end of the turn, so there is no timeout besides the context.
+	// The answer to a prompt comes only at the end of the turn, so the client has no timeout. Only the context limits
+	// the wait.
 	return &Client{base: base, directory: directory, http: &http.Client{Transport: &http.Transport{}}}
 }
 

@@ -6,8 +6,8 @@ import (
 )
 
 // The ids of the first three models make OpenCode treat them as Claude models and set cache breakpoints for them. The
-// ids must contain a version. 5.0 tells magicctx that the model does not bind its thinking; for a Claude model without
-// a version, magicctx would assume that it does.
+// ids must contain a version. The version 5.0 tells magicctx that the model does not bind its thinking. For a Claude
+// model without a version, magicctx would assume that it does.
 const (
 	AnthropicProvider = "mock"
 	OpenAIProvider    = "mockoai"

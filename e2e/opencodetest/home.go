@@ -69,7 +69,8 @@ func (h *Home) writeConfig(config map[string]any) error {
 	return writeJSON(filepath.Join(h.configDir(), "opencode.json"), config)
 }
 
-// Variables with these prefixes would bring the developer's settings, or the key of a real provider, into the test.
+// OpenCode does not get the developer's environment variables with these prefixes, because they may contain the
+// developer's settings or the key of a real provider.
 var foreignPrefixes = []string{
 	"OPENCODE", "XDG_", "ANTHROPIC_", "OPENAI_", "GOOGLE_", "AWS_", "AZURE_", "GITHUB_", "BUN_", "PI_", "AI_AGENT", "MAGIC", "HOME=", "PWD=", "TMPDIR=",
 }

@@ -4,5 +4,6 @@ package opencodetest
 
 import "syscall"
 
-// After SIGTERM, OpenCode ends in less than 0.1 s, and its child processes read end of file.
+// SIGTERM ends OpenCode in less than 0.1 s. Its child processes, for example the bridge, then read end of file and end,
+// too.
 const terminate = syscall.SIGTERM

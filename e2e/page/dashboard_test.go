@@ -179,7 +179,7 @@ func storeSession(t *testing.T, dir string) *store.Store {
 	return s
 }
 
-// record writes a copy of a recorded trace, in which the session has the id of storetest's session.
+// The function `record` writes a copy of a recorded trace, in which the session has the id of storetest's session.
 func record(t *testing.T, repo, dir string) {
 	f, err := os.Open(filepath.Join(repo, "testdata", "traces", "short.jsonl.gz"))
 	storetest.Must(t, err)
@@ -194,7 +194,7 @@ func record(t *testing.T, repo, dir string) {
 	storetest.Must(t, os.WriteFile(filepath.Join(dir, "traces", "1700000000001-1.jsonl"), bytes.ReplaceAll(content, id, []byte(storetest.Key.Session)), 0o600))
 }
 
-// dream stores a run of the dreamer that archives one memory, and returns the memory's id.
+// The function `dream` stores a run of the dreamer that archives one memory, and returns the memory's id.
 func dream(t *testing.T, s *store.Store, dir string) (archived int64) {
 	ctx, w := t.Context(), memories.DreamerOf(storetest.Project)
 	_, err := s.Leases.Acquire(ctx, w, "1.1")

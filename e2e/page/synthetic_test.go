@@ -9,7 +9,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// hostile is a name that contains scripts. If the page does not escape it, a script writes to the console.
+// hostile is a name that contains scripts. If the page does not escape it, one of the scripts writes an error to the
+// console, and the test fails.
 const hostile = `</script><script>console.error("injected")</script><img src=x onerror=console.error(1)>"'` + "`{{.}}\u202e\xff"
 
 const window = 64_000

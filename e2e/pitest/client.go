@@ -315,7 +315,8 @@ const callTimeout = time.Minute
 
 var lastID atomic.Int64
 
-// If out is not nil, Call stores the data of the response in it.
+// Call sends a command to Pi, and waits for the response. If `out` is not nil, Call stores the data of the response in
+// it.
 func (p *Pi) Call(ctx context.Context, command string, body object, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()

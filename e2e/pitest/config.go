@@ -15,7 +15,8 @@ import (
 
 type object = map[string]any
 
-// control is an extension. Its commands do what only an extension can do in rpc mode.
+// `control` is an extension for the tests. In rpc mode, some actions are possible only from an extension. Its commands
+// perform these actions.
 //
 //go:embed control.js
 var control []byte
@@ -48,7 +49,7 @@ func models(o Options) object {
 	}}
 }
 
-// Retries come fast, and everything that would use the network is switched off.
+// With these settings, Pi repeats a failed request almost at once, and loads only the extensions that the test names.
 func settings(o Options) object {
 	extensions := slices.Clone(o.Extensions)
 	if extensions == nil {

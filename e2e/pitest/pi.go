@@ -32,12 +32,12 @@ type Options struct {
 	Limits opencodetest.Limits
 	// LimitsOf overrides Limits for single models, by "provider/model".
 	LimitsOf map[string]opencodetest.Limits
-	// With FlatPrices, cached tokens cost as much as written tokens, so every bust pays off. Without it, the prices are
-	// those of Claude Sonnet.
+	// With FlatPrices, cached tokens cost as much as written tokens, so every bust pays off. Otherwise, the models have
+	// the prices of Claude Sonnet.
 	FlatPrices bool
 	// Settings is merged over the generated settings.json, key by key.
 	Settings map[string]any
-	// KeepSettings means that Pi starts with the settings.json that is already in the home.
+	// KeepSettings means that Pi starts with the settings.json that is already in its home directory.
 	KeepSettings bool
 	Args         []string
 	Env          []string
@@ -106,7 +106,8 @@ func (o Options) command(ctx context.Context, args ...string) (*exec.Cmd, error)
 	cmd := exec.CommandContext(ctx, program.Node, append(args, o.Args...)...)
 	cmd.Dir, cmd.Env = o.Project, env
 	cmd.Cancel = func() error { killGroup(cmd); return nil }
-	// A grandchild process may have inherited the pipes and keep them open. With WaitDelay, Wait returns nevertheless.
+	// A grandchild process may have inherited the pipes and keep them open. Without WaitDelay, Wait would wait for this
+	// process, too.
 	cmd.WaitDelay = stopTimeout
 	lead(cmd)
 	return cmd, nil

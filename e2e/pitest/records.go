@@ -73,7 +73,8 @@ type records struct {
 
 func newRecords() *records { return &records{news: make(chan struct{})} }
 
-// read collects the records that Pi prints. In rpc mode, Pi must print nothing else, so any other line is an error.
+// The method `read` collects the records that Pi prints. In rpc mode, Pi must print nothing else, so any other line is
+// an error.
 func (r *records) read(from io.Reader) {
 	in := bufio.NewReader(from)
 	for {

@@ -224,7 +224,7 @@ func (d *director) summarizedBranch(p *agent.Pi) {
 	d.turn("Name another number.", mockllm.Say("Eight."))
 }
 
-// The user runs two shell commands. The model sees only the first.
+// The user runs two shell commands. The second is excluded from the context, so the model sees only the first.
 func (d *director) shell(p *agent.Pi) {
 	for i, command := range []string{"head -n 3 go.mod", "date"} {
 		if d.err == nil {

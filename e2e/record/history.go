@@ -36,7 +36,7 @@ const (
 
 var goFile = regexp.MustCompile(`[\w/.-]+\.go\b`)
 
-// summary mentions only every second file, so that the receipts name some missing anchors.
+// The function `summary` mentions only every second file, so that the receipts name some missing anchors.
 func summary(prompt string) mockllm.Step {
 	r := historiantest.RangeOf(prompt)
 	told := "Comments were added"

@@ -19,9 +19,10 @@ func (r *recording) scrub(trace []byte) []byte {
 	places := map[string]string{r.root: scrubbedHome, r.product.Repo: scrubbedHome + "/magicctx-host"}
 	places[r.project()] = scrubbedProject
 	if r.summarises {
-		// Usually, the trace gets "/project" instead of the real path of the project. With runs of the historian, that
-		// would break the replay: the historian's prompt contains numbers that are computed from its text, and the wire
-		// contains a name that is computed from its content.
+		// Usually, the trace gets "/project" instead of the real path of the project. But a trace with runs of the
+		// historian must keep the real path. The historian's prompt contains numbers that are computed from its text,
+		// and the wire contains a name that is computed from its content. With another path, the replay would compute
+		// other numbers and another name, and would not match the trace.
 		places[r.project()] = r.project()
 	}
 	if home, err := os.UserHomeDir(); err == nil && home != "/" {

@@ -71,7 +71,8 @@ type writer struct {
 	lastRead string
 	steps    int
 	calls    int
-	// tags counts the units of the session so far. dropped counts those that the model has asked to drop.
+	// `tags` is the number of units in the session so far. `dropped` is the number of units that the model has asked to
+	// drop.
 	tags, dropped int
 }
 
@@ -140,8 +141,8 @@ func (w *writer) read() mockllm.Block {
 	return w.call(w.Tools.Read(filepath.Join(w.Project, name), offset, limit))
 }
 
-// OpenCode's own grep tool would download ripgrep, so search uses grep in the shell. The order of grep's output depends
-// on the disk, so the output is sorted.
+// OpenCode's own grep tool would download ripgrep, so the method `search` runs grep in the shell. The order of grep's
+// output depends on the disk, so the output is sorted.
 func (w *writer) search() mockllm.Block {
 	words := []string{"func Test", "fmt.Errorf", "context.Context", "return nil", "type .* struct", "const", "import"}
 	word := words[w.random.IntN(len(words))]

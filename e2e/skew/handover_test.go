@@ -159,8 +159,8 @@ type session struct {
 	requests []*mockllm.Request
 }
 
-// work plays all sessions at the same time. In the middle of the first session's second turn, it calls the function
-// `midway`.
+// The method `work` plays all sessions at the same time. In the middle of the first session's second turn, it calls the
+// function `midway`.
 func (w *world) work(seats []process, midway func()) []session {
 	all := make([]session, len(seats))
 	for i := range all {
@@ -264,9 +264,9 @@ func (w *world) checkServedByBoth(s session, cameAt int64) {
 	w.t.Logf("session %s: handed over after pass %d of %d", s.id, before, len(passes))
 }
 
-// hold delays the answers to a session's last requests until the newer host has come, so that the newer host serves the
-// last passes of each session. Without the delay, the sessions might end first, because a Pi process has to start the
-// newer host, and Pi itself starts slowly.
+// The method `hold` delays the answers to a session's last requests until the newer host has come, so that the newer
+// host serves the last passes of each session. Without the delay, the sessions might end first, because a Pi process
+// has to start the newer host, and Pi itself starts slowly.
 func (w *world) hold(request int) {
 	const midway, last, pause = stepsOfTurn + stepsOfTurn/2, turnsOfSession*stepsOfTurn - 2, 200 * time.Millisecond
 	if w.came == nil || request < midway || request > last {

@@ -31,7 +31,7 @@ type world struct {
 	root    string
 	user    *stage.User
 	mock    *mockllm.Server
-	// came is closed when the newer host begins to serve. It is nil if no session waits for the newer host. Only one
+	// `came` is closed when the newer host begins to serve. It is nil if no session waits for the newer host. Only one
 	// session can wait at a time, because the mock answers one request at a time.
 	came chan struct{}
 }

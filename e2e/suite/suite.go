@@ -21,8 +21,9 @@ const buildTimeout = 5 * time.Minute
 // If the tests cannot run on this machine, `missing` is the reason. Otherwise, it is nil.
 var missing error
 
-// Main is the body of TestMain. It calls build with a directory for the build, runs the tests, and returns the exit
-// code. If build returns stage.ErrCannotBuild, Needs skips each test. In CI, the test fails instead.
+// Main is the body of TestMain. It calls the function `build` with a new directory, runs the tests, and returns the
+// exit code. If `build` returns stage.ErrCannotBuild, the tests still run, but each test that calls Needs is skipped.
+// In CI, such a test fails instead.
 func Main(m *testing.M, build func(ctx context.Context, dir string) error) int {
 	flag.Parse()
 	if testing.Short() {

@@ -20,8 +20,8 @@ import (
 
 var errTimeout = errors.New("the run has missed its deadline")
 
-// failed returns the error for a run that has failed. `word` describes the failure for people. For example, with
-// "unavailable" the error begins with "agent unavailable: ".
+// The function `failed` returns the error for a run that has failed. `word` describes the failure for people. For
+// example, with "unavailable" the error begins with "agent unavailable: ".
 func failed(kind ask.Kind, word, message string) *ask.Error {
 	e := &ask.Error{Kind: kind, Err: fmt.Errorf("agent %s: %s", word, message)}
 	if kind == "" {

@@ -31,7 +31,8 @@ func TestAskerAnswers(t *testing.T) {
 	}
 }
 
-// If a model is unknown, the host asks the model that the harness suggests. It follows only one suggestion.
+// The configured model is unknown, and the harness suggests another model in its error message. The host must then ask
+// the suggested model.
 func TestAskerFollowsASuggestion(t *testing.T) {
 	c := says("A summary.")
 	answers := c.run

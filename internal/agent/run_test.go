@@ -22,7 +22,7 @@ import (
 
 type runner struct {
 	mute
-	// stop ends when the host aborts the run.
+	// `stop` ends when the host aborts the run.
 	run     func(stop context.Context, p schema.AgentRunParams) (schema.AgentRunResult, error)
 	mu      sync.Mutex // runs and their aborts come from different goroutines
 	abort   context.CancelFunc

@@ -79,7 +79,7 @@ var direct = []struct {
 	{"internal/view", "os net os/exec", "a view returns text and leaves it to the command line where that goes"},
 }
 
-// rooms lists the packages that make up the host: the imports in internal/host/doc.go, and packages that only these
+// `rooms` lists the packages that make up the host: the imports in internal/host/doc.go, and packages that only these
 // imports use. None of them may import internal/host.
 var rooms = func() string {
 	doc, err := os.ReadFile("../host/doc.go")
@@ -159,8 +159,8 @@ func complaints(all []pkg, allowed map[string][]string) []string {
 	return found
 }
 
-// named reports whether `names` lists the package `path`, or a package of a module above it. A package of the standard
-// library stands only for itself: `net` does not include net/url.
+// The function `named` reports whether `names` lists the package `path`, or a package of a module above it. A package
+// of the standard library stands only for itself: `net` does not include net/url.
 func named(path, names string) bool {
 	return slices.ContainsFunc(strings.Fields(names), func(n string) bool {
 		return path == n || strings.Contains(n, ".") && within(path, n)

@@ -13,8 +13,8 @@ import (
 
 var (
 	comment = regexp.MustCompile(`(?m)(?:^|\s)(?://|/?\*+|#)\s(.*)$`)
-	// outside is a reference to a document that a reader of this repository does
-	// not have, for example "spec transform §16" or "design §9".
+	// `outside` is a reference to a document that a reader of this repository does not have, for example "spec
+	// transform §16" or "design §9".
 	outside  = regexp.MustCompile(`\b(spec|design|seeds?)( [a-z-]+)? §|\b(transform|history|knowledge|storage-config) §\d|\bspec dcp-and-crucible`)
 	document = regexp.MustCompile(`\bdocs/[A-Za-z0-9_/-]+\.md`)
 	link     = regexp.MustCompile(`\]\(([^)#:]*)(?:#([^)]*))?\)`)

@@ -24,8 +24,8 @@ import (
 // A Governor's methods are safe for concurrent use.
 type Governor struct {
 	Options
-	// mu guards stops. stops maps each work (as Work.String) that a budget has refused today to this refusal. It is nil
-	// until the refusals have been read from the store.
+	// mu guards stops, which contains the newest refusal of each work by a budget. The key is the work's Work.String.
+	// stops is nil until the refusals have been read from the store.
 	mu    sync.Mutex
 	stops map[string]schema.BudgetStop
 }
@@ -127,8 +127,8 @@ func (g *Governor) day() (today, tomorrow time.Time) {
 // meanDays is the number of days over which a budget averages the cost of the prompts.
 const meanDays = 7
 
-// caps returns two caps. The first one limits all agents together. The second one limits either the historian or all
-// other agents together.
+// caps returns two caps for a work. The first one limits all agents together. If the work is the historian's, the
+// second one limits only the historian. Otherwise, it limits all agents except the historian.
 func (g *Governor) caps(ctx context.Context, cfg schema.Config, w work.Work, today time.Time) ([]work.Cap, error) {
 	prompts, err := g.Store.Calls.Prompts(ctx, w.Subject, today.AddDate(0, 0, -meanDays).UnixMilli())
 	if err != nil {
@@ -179,8 +179,8 @@ func (g *Governor) Stopped(of work.Work) *schema.BudgetStop {
 	return nil
 }
 
-// The method `known` returns the stored refusals: an earlier host may have refused work today. Only the first call
-// reads them from the store. The caller holds g.mu.
+// The method `known` returns the refusals. Its first call reads them from the store, because an earlier host may have
+// refused work today. The caller holds g.mu.
 func (g *Governor) known() map[string]schema.BudgetStop {
 	if g.stops != nil {
 		return g.stops

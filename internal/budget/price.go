@@ -20,7 +20,7 @@ const (
 	// A harness adds text of its own to a question, for example a description of the machine. framing is an upper bound
 	// for this text, in tokens.
 	framing = 4_000
-	// A provider may count more tokens in a text than the host does. coarseness is an upper bound for this factor.
+	// A provider may count more tokens in a text than the host does, but at most `coarseness` times as many.
 	coarseness = 2
 )
 

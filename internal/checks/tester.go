@@ -27,10 +27,10 @@ const (
 type Tester struct {
 	Options
 	mu sync.Mutex
-	// tested maps each directory to the last time, in Unix ms, at which a test of its memories was scheduled.
+	// `tested` maps each directory to the last time, in Unix ms, at which a test of its memories was scheduled.
 	tested map[string]int64
-	// running holds the directories whose waiting notes are being tested now. tried maps each waiting note to the time
-	// of its last test, in Unix ms.
+	// `running` holds the directories whose waiting notes are being tested now. `tried` maps each waiting note to the
+	// time of its last test, in Unix ms.
 	running map[string]bool
 	tried   map[attempt]int64
 }

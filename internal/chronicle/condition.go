@@ -14,11 +14,11 @@ type Condition struct {
 	Kind ConditionKind
 	// Path starts at the root of the project.
 	Path string
-	// The condition is true when Branch was merged into the branch Into, or into the main branch if Into is "".
+	// The condition is true once Branch has been merged into the branch Into, or into the main branch if Into is "".
 	Branch, Into string
 	// Date is a day or a minute in local time, for example "2026-11-30" or "2026-11-30 15:04".
 	Date string
-	// The condition is true when the command CommandLine has ended with the exit status Status.
+	// The condition is true once the command CommandLine has ended with the exit status Status.
 	CommandLine string
 	Status      int
 }

@@ -21,7 +21,8 @@ type Memory struct {
 	// SharedBy is set only when a session of another project in the workspace reads the memory. It is the name of the
 	// memory's project in the workspace.
 	SharedBy string `json:"sharedBy,omitzero"`
-	// Directory is where a session last learned the memory. Seen counts how often a session has learned it.
+	// Directory is the directory of the session that last learned the memory. Seen counts how often sessions have
+	// learned it.
 	Directory string `json:"directory,omitzero"`
 	Category  string `json:"category"` // the kind of fact, for example "NAMING"
 	Content   string `json:"content"`

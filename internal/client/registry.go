@@ -29,7 +29,7 @@ type directory struct {
 type facts struct {
 	harness schema.Harness
 	opened  map[string][]config.Warning // by directory, the warnings about its configuration
-	// limits has the model limits that the client's harness has reported.
+	// `limits` contains the model limits that the client's harness has reported.
 	limits map[schema.Model]schema.ModelLimits
 	// keptWarm is how long the harness keeps the prefixes of idle sessions cached. The client reports it.
 	keptWarm time.Duration

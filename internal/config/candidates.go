@@ -2,8 +2,8 @@ package config
 
 import "os"
 
-// Candidates returns the paths at which Load looks for the user's file, and those for the project's file. Of each list,
-// Load reads only the first file that exists.
+// Candidates returns the paths at which Load looks for the user's file, and the paths at which it looks for the
+// project's file. Load reads only the first file of each list that exists.
 func Candidates(o Options) (user, project []string) {
 	if o.Env == nil {
 		o.Env = os.Getenv

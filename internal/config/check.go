@@ -36,8 +36,8 @@ func (c *checker) config(tree object) schema.Config {
 	return cfg
 }
 
-// object writes the values of `raw` into a struct that contains the defaults. It reports whether all required keys are
-// present.
+// The method `object` writes the values of `raw` into a struct that contains the defaults. It reports whether all
+// required keys are present.
 func (c *checker) object(at path, raw object, into reflect.Value) bool {
 	complete := true
 	fields := fieldsOf(into.Type())
@@ -62,8 +62,8 @@ func (c *checker) object(at path, raw object, into reflect.Value) bool {
 	return complete
 }
 
-// value checks a value and writes it into `into`. If the value is bad, the default stays. A bad value inside a map or
-// list is left out.
+// The method `value` checks a value and writes it into `into`. If the value is bad, the default stays. A bad value
+// inside a map or list is left out.
 func (c *checker) value(at path, raw any, r rules, into reflect.Value) bool {
 	switch into.Kind() {
 	case reflect.Pointer:
@@ -167,8 +167,8 @@ func (r rules) scalarOrNothing(raw any, elem reflect.Type) (reflect.Value, bool)
 	return r.scalar(raw, elem)
 }
 
-// agent reads the block of one agent. If one value is bad, agent ignores the whole block, because the rest of the
-// block might start an expensive model. But if the block disables the agent, the agent stays disabled.
+// The method `agent` reads the block of one agent. If one value is bad, it ignores the whole block, because the rest of
+// the block might start an expensive model. But if the block disables the agent, the agent stays disabled.
 func (c *checker) agent(at path, raw any, r rules, into reflect.Value) {
 	before := c.bad
 	c.inAgent = true
@@ -272,7 +272,7 @@ func (c *checker) checkTasks(cfg *schema.Config) {
 	})
 }
 
-// reject always returns false, so that callers can return its result.
+// The method `reject` always returns false, so that callers can return its result.
 func (c *checker) reject(at path, raw any, r rules, into reflect.Value) bool {
 	c.bad++
 	if c.warnings.full() {

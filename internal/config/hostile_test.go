@@ -114,7 +114,7 @@ func TestHostileCloneBadValuesUndoNothing(t *testing.T) {
 	}
 }
 
-// taste lists the keys that every project may set. No value of such a key may raise costs, delay a prompt, lose
+// `taste` lists the keys that every project may set. No value of such a key may raise costs, delay a prompt, lose
 // content, send text anywhere or start a program.
 var taste = []string{
 	"$schema", "memory.retrieval_count_promotion_threshold", "historian.description", "historian.color",

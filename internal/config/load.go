@@ -26,7 +26,7 @@ type level struct {
 	file        string // the path of the file, empty if there is none
 	tree        object
 	substituted map[string]bool
-	// named holds the top-level keys of the file, including old keys that are moved later.
+	// `named` holds the top-level keys of the file, including old keys that are moved later.
 	named map[string]bool
 	// lines holds the line number of each key in the file, by the key's path.
 	lines map[string]int

@@ -1,6 +1,6 @@
 package config
 
-// moved lists the keys of the original plugin's old "experimental" block, with their current places.
+// `moved` lists the keys of the original plugin's old "experimental" block, with their current places.
 var moved = []struct {
 	name string
 	to   path
@@ -14,7 +14,8 @@ var moved = []struct {
 	{"pin_key_files", path{"dreamer", "pin_key_files"}, false},
 }
 
-// retired lists keys of the original plugin that no longer have a meaning. They give no warning.
+// `retired` lists keys of the original plugin that no longer have a meaning. A file may still contain them, without a
+// warning.
 var retired = []string{
 	"auto_drop_tool_age", "compartment_token_budget", "compressor", "disabled_hooks", "drop_tool_structure",
 }

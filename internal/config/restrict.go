@@ -19,8 +19,8 @@ const (
 )
 
 // A restriction removes the values that a project may not set from the project's configuration. A cloned repository may
-// contain any file, so an untrusted project may only reduce things or choose matters of taste. It must not raise costs,
-// hang prompts, or choose where text is sent.
+// contain any file, so an untrusted project may only set values that are more cautious than the user's, or that are a
+// matter of taste. It must not raise costs, make prompts hang, or choose where text is sent.
 //
 // A restriction also removes the project's invalid values. Otherwise, such a value would replace the user's value, and
 // the checker would then replace it by the default. The default may allow more than the user does.
@@ -110,7 +110,7 @@ func (r *restriction) agent(key path, tree object, value any, f field, mine refl
 	}
 }
 
-// value also expands a short form: 65 becomes {"default": 65}.
+// The method `value` also expands a short form: 65 becomes {"default": 65}.
 func (r *restriction) value(key path, tree object, value any, rules rules, mine reflect.Value) {
 	if mine.Kind() == reflect.Map && mine.Type().Elem().Kind() == reflect.Struct {
 		return // the key defines commands, and only a trusted project may do that

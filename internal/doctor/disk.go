@@ -38,8 +38,8 @@ func (x *examination) disk(context.Context) {
 	x.traces()
 }
 
-// traces reports the recorded traces, because the user may have forgotten that traces are on. It warns of a
-// trace near its size limit, because such a trace will lack the end of its session.
+// traces reports the recorded traces, because the user may have forgotten that recording is on. It warns of a trace
+// near its size limit, because such a trace will lack the end of its session.
 func (x *examination) traces() {
 	dir := filepath.Join(x.DataDir, "traces")
 	entries, err := os.ReadDir(dir)

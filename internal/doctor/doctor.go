@@ -26,13 +26,13 @@ type Finding struct {
 	Harness schema.Harness `json:"harness,omitzero"`
 	Level   Level          `json:"level"`
 	Message string         `json:"message"`
-	// Remedy is an imperative, or empty if the level is OK.
+	// Remedy tells the user what to do. It is an imperative sentence, or empty if the level is OK.
 	Remedy  string `json:"remedy,omitzero"`
 	Fixable bool   `json:"fixable,omitzero"`
 	Fixed   bool   `json:"fixed,omitzero"`
 
 	fix func(context.Context) error
-	// stops means that magicctx does not work because of this finding. For the level Fail, stops is always true.
+	// If `stops` is true, magicctx does not work because of this finding. For the level Fail, it is always true.
 	stops bool
 	// If isFallback is set, Repair applies the remedy only if the other remedies have not helped.
 	isFallback bool
@@ -54,7 +54,7 @@ type Options struct {
 	Now       func() time.Time
 	LookPath  func(string) (string, error)
 	VersionOf func(ctx context.Context, program string) (string, error)
-	// PluginsOf lists the plugins that OpenCode 2's running server has loaded, or returns "" without a server.
+	// PluginsOf lists the plugins that OpenCode 2's running server has loaded. If no server is running, it returns "".
 	PluginsOf func(ctx context.Context, program string) (string, error)
 	// If there is no host, AskHost returns daemon.ErrNoHost.
 	AskHost func(ctx context.Context, runtimeDir string) (schema.StatusResult, error)

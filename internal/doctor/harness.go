@@ -84,7 +84,8 @@ func (h Harness) entryProblem(ctx context.Context) (problem, remedy string) {
 	return problem, remedy
 }
 
-// A harness is used if its program is on the PATH, or if a configuration lists our plugin or cannot be read.
+// A harness counts as used if its program is on the PATH, if a configuration lists our plugin, or if a configuration
+// cannot be read.
 func (x *examination) isUsed(ctx context.Context, h Harness) bool {
 	if len(h.paths(x.LookPath)) > 0 {
 		return true
@@ -125,7 +126,7 @@ func (x *examination) eachUsed(ctx context.Context, look func(Harness)) {
 
 // A versionRange holds beginnings of versions, for example "1.18".
 type versionRange struct {
-	// newest is the newest version that the end-to-end tests run.
+	// `newest` is the newest version that the end-to-end tests run.
 	oldest, newest string
 	// The plugin was written for all versions that begin with `generation`, for example "1.".
 	generation string

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// A log that is older than oldLog explains no problem of today's sessions.
+	// A log that is older than oldLog explains no problem of today's sessions, so doctor suggests removing it.
 	oldLog = 30 * 24 * time.Hour
 	// The host itself keeps 10 to 20 MB of logs, so doctor warns if there are more than manyLogBytes.
 	manyLogBytes = 64 << 20

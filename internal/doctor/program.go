@@ -120,8 +120,8 @@ func OtherProgram(st schema.StatusResult, version, hash string) (problem, remedy
 	return "", ""
 }
 
-// compareMinor compares the major and minor numbers of two versions. order is below 0 if a is older, and above 0 if a
-// is newer. known is false if a or b is not a version.
+// compareMinor compares the major and minor numbers of two versions. `order` is below 0 if `a` is older, and above 0 if
+// `a` is newer. `known` is false if `a` or `b` is not a version.
 func compareMinor(a, b string) (order int, known bool) {
 	var a1, a2, b1, b2 int
 	if _, err := fmt.Sscanf(a, "%d.%d", &a1, &a2); err != nil {

@@ -23,8 +23,8 @@ type account struct {
 	Tries int
 	// Number identifies the run in the command "memory restore --run N". It is 0 until the run's first change.
 	Number int
-	// Rejected is the number of changes that break a rule. The other fields are numbers of memories. For example, if
-	// the run replaced 5 memories by 2, Merged is 5 and Into is 2.
+	// Rejected is the number of changes that break a rule. The other fields count memories. For example, if the run
+	// replaced 5 memories by 2, Merged is 5 and Into is 2.
 	Merged, Into, Updated, Archived, Improved, Split, Rejected int
 	Problems                                                   []string
 	// Proposed is the number of corrections of documents that the run proposes. Patch is the file that contains them.

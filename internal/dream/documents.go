@@ -14,9 +14,9 @@ import (
 	"github.com/magicctx/magicctx-host/internal/project"
 )
 
-// documents returns a part for each document of the project. The user gets the dreamer's changes to a document as a
-// diff. So documents leaves out a document that contains characters that a diff does not show, for example carriage
-// returns from Windows.
+// The method `documents` returns a part for each document of the project. The user gets the dreamer's changes to a
+// document as a diff. So a document is left out if it contains characters that a diff does not show, for example
+// carriage returns from Windows.
 func (r *run) documents(ctx context.Context) (all []part, err error) {
 	resolved, err := filepath.EvalSymlinks(r.directory)
 	if root := project.Root(r.directory); err != nil || root != r.directory && root != resolved {
@@ -42,8 +42,8 @@ func (r *run) documents(ctx context.Context) (all []part, err error) {
 	return all, nil
 }
 
-// propose writes `diff` to a file, which the user can apply. If `diff` is "", propose removes the file that an earlier
-// run wrote.
+// The method `propose` writes `diff` to a file, so that the user can apply it. If `diff` is "", the method removes the
+// file that an earlier run wrote.
 func (r *run) propose(diff string) (path string, err error) {
 	path = filepath.Join(filepath.Dir(r.Store.Path()), "proposals", fmt.Sprintf("%.8x.patch", sha256.Sum256([]byte(r.project))))
 	if diff == "" {

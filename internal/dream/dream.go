@@ -32,7 +32,7 @@ const Command = "ctx-dream"
 // A Dreamer's methods are safe for concurrent use.
 type Dreamer struct {
 	Options
-	// mu guards running, and the progress of each run. running maps the identity of a project to its run.
+	// mu guards `running` and the progress of each run. `running` maps the identity of a project to its run.
 	mu      sync.Mutex
 	running map[string]*run
 	docs    projectdocs.Reader
@@ -249,7 +249,7 @@ func (d *Dreamer) session(ctx context.Context, key store.Key, directory string) 
 	return row, nil
 }
 
-// set records that r is the running run of a project. If r is nil, the project's run has ended.
+// The method `set` records that r is the running run of a project. If r is nil, the project's run has ended.
 func (d *Dreamer) set(project string, r *run) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -41,7 +41,8 @@ type Service struct {
 	breaker breaker
 }
 
-// New returns an error if check refuses the endpoint. If transport is nil, the Service uses the network.
+// New returns an error if the endpoint is not allowed (see the function `check`). If transport is nil, the Service uses
+// the network.
 func New(cfg schema.Embedding, transport http.RoundTripper) (*Service, error) {
 	cfg.Endpoint = strings.TrimRight(strings.TrimSpace(cfg.Endpoint), "/")
 	if err := check(cfg.Endpoint); err != nil {

@@ -201,7 +201,8 @@ func TestErrorShowsTheReasonButNotTheKey(t *testing.T) {
 	}
 }
 
-// answers is a transport that repeats its last answer.
+// `answers` is a transport that gives these answers in order, and then repeats
+// the last one.
 type answers []func(*http.Request) (*http.Response, error)
 
 func (a *answers) RoundTrip(r *http.Request) (*http.Response, error) {

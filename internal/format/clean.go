@@ -11,9 +11,10 @@ import (
 )
 
 // sequence matches the escape sequences of ECMA-48 and xterm: CSI ("\x1b[31m"), OSC, DCS and other strings with their
-// terminator ("\x1b]0;title\a"), and short ones ("\x1bc"). If a string has no terminator in its line, sequence
-// matches only its first characters, and the text after them stays visible. A string also ends where another sequence
-// begins. Otherwise, each of many unfinished strings would be searched to the end of the text.
+// terminator ("\x1b]0;title\a"), and short ones ("\x1bc"). If a string has no terminator in its line, sequence matches
+// only its first characters, and the text after them stays visible. A string also ends where another sequence begins.
+// Without this rule, a text with many unfinished strings would be slow, because each of them would be searched to the
+// end of the text.
 var sequence = regexp.MustCompile("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]" +
 	"|(?:\x1b[\\]PX^_]|[\u009d\u0090\u0098\u009e\u009f])[^\x07\x1b\u0090\u0098\u009c-\u009f\n]*(?:\x07|\x1b\\\\|\u009c)" +
 	"|\x1b[ -/]*[0-~]")

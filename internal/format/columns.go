@@ -15,7 +15,8 @@ func Columns(s string) int {
 	return n
 }
 
-// wide holds the characters in directory names that fill two columns: CJK, Hangul, full width forms, emoji.
+// `wide` contains the characters that fill two columns of a terminal, and that may occur in the names of directories:
+// CJK, Hangul, full width forms, emoji.
 var wide = &unicode.RangeTable{
 	R16: []unicode.Range16{{0x1100, 0x115f, 1}, {0x2e80, 0x303e, 1}, {0x3041, 0xa4cf, 1}, {0xac00, 0xd7a3, 1}, {0xf900, 0xfaff, 1}, {0xfe30, 0xfe6f, 1}, {0xff00, 0xff60, 1}, {0xffe0, 0xffe6, 1}},
 	R32: []unicode.Range32{{0x1f300, 0x1f64f, 1}, {0x1f680, 0x1f6ff, 1}, {0x1f900, 0x1f9ff, 1}, {0x20000, 0x3fffd, 1}},

@@ -118,7 +118,8 @@ func Progress(first, last, done int) string {
 // Count formats a number with its noun, for example "1 session" and "2 summaries".
 func Count(n int, noun string) string { return strconv.Itoa(n) + " " + Plural(n, noun) }
 
-// InARow returns a text such as "once, 5m ago" or "3 times in a row, last 5m ago". `when` may be empty.
+// InARow says how often something happened in a row, and when it happened last, for example "once, 5m ago" or "3 times
+// in a row, last 5m ago". `when` may be empty.
 func InARow(n int, when string) string {
 	text, last := Count(n, "time")+" in a row", ", last "
 	if n == 1 {
@@ -130,7 +131,7 @@ func InARow(n int, when string) string {
 	return text + last + when
 }
 
-// Plural returns, for example, "bust" for 1 and "busts" for 0 and 2.
+// Plural returns the form of the noun that goes with the number n: "bust" for 1, "busts" for 0 and 2.
 func Plural(n int, noun string) string {
 	stem, endsInRY := strings.CutSuffix(noun, "ry")
 	switch {
@@ -144,7 +145,8 @@ func Plural(n int, noun string) string {
 	return noun + "s"
 }
 
-// Piece returns, for example, "§12§ read src/main.go" or "§13§ text".
+// Piece describes a piece by its tag, its kind and its file or command, for example "§12§ read src/main.go" or "§13§
+// text".
 func Piece(tag int, kind, about string) string {
 	text := fmt.Sprintf("§%d§ %s", tag, Clean(kind))
 	if about != "" {

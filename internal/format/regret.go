@@ -2,7 +2,8 @@ package format
 
 import "fmt"
 
-// Regret returns, for example, "900 of 60k removed tokens (1.5%), for less than $0.01". A cost of 0 is left out.
+// Regret says how many of the removed tokens a model has read again, and what that has cost, for example "900 of 60k
+// removed tokens (1.5%), for less than $0.01". A cost of 0 is left out.
 func Regret(reread, removed int, cost float64) string {
 	if removed <= 0 {
 		return "nothing removed yet"

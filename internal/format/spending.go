@@ -2,8 +2,9 @@ package format
 
 import "fmt"
 
-// A Carry describes content that a bust could remove. Paid is the content's cost in all requests since the last bust.
-// Price is the cost of a bust that removes it, in the same unit. Cost is Paid in $, or 0 if it is unknown.
+// A Carry describes content that a bust could remove. Tokens is its size. Paid is the cost of sending this content with
+// every request since the last bust, and Price is the cost of a bust that removes it. Both have the same unit, because
+// only their ratio is shown. Cost is Paid in $, or 0 if the price of the model is unknown.
 type Carry struct {
 	Tokens, Paid, Price int
 	Cost                float64

@@ -86,8 +86,8 @@ func TestEachBadHistorianLosesNothing(t *testing.T) {
 	}
 }
 
-// The historian ignores a rule of the user, and its summary is so long that the head shows only the title. The head
-// still shows the rule, also after a restart.
+// The historian ignores a rule of the user. Its summary is so long that the head has room only for the title. Even so,
+// and even after a restart, the head must show the rule.
 func TestRuleOfTheUserOutlivesItsSummary(t *testing.T) {
 	bothHarnesses(t, func(t *testing.T, kind schema.Harness) {
 		h := answeringIn(t, kind, func(p schema.AgentRunParams) (string, error) {
@@ -108,8 +108,9 @@ func TestRuleOfTheUserOutlivesItsSummary(t *testing.T) {
 	})
 }
 
-// `cut` is the number of messages that the head has replaced on the wire. The compartments must be contiguous from the
-// first message on, and one of them must end with the last of these messages.
+// `cut` is the number of messages that the head has replaced on the wire. The compartments must cover all of them
+// without a gap: they must be contiguous from the first message on, and one of them must end with the last replaced
+// message.
 func (h *harness) checkNothingIsLost() {
 	h.t.Helper()
 	next, covered := 1, h.cut == 0

@@ -30,7 +30,7 @@ const rest = 10_000
 // Each turn adds about `body` tokens, by the host's count.
 const body = 2_000
 
-// reads is the share of the messages that the provider read from its cache.
+// `reads` is the share of the messages that the provider read from its cache.
 type reads float64
 
 const (
@@ -208,8 +208,8 @@ func TestThreeMissesBeforeTheEndOfLifeProveAShorterOne(t *testing.T) {
 	}
 }
 
-// A cache miss may have other reasons than the prefix's age, for example our own bust or another system prompt. So
-// one miss must not change the cache life.
+// A cache miss need not mean that the prefix was too old. It may also come from our own bust or from a changed system
+// prompt. So one miss must not change the cache life.
 func TestMissesThatProveNothing(t *testing.T) {
 	const openai = "OpenAI's default before GPT-5.6"
 	start := func(t *testing.T) *chat {

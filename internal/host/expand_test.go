@@ -55,7 +55,7 @@ func (h *harness) readsStores() (home string) {
 	return home
 }
 
-// apart sets the times of the messages one second apart, because OpenCode sorts its rows by time.
+// The function `apart` gives the messages times that are one second apart, because OpenCode sorts its rows by time.
 func apart(messages []json.Value) (all []json.Value) {
 	created := regexp.MustCompile(`"created":\d+`)
 	for i, m := range messages {

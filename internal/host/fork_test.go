@@ -416,7 +416,7 @@ func TestOnlyCopiesInherit(t *testing.T) {
 	}
 }
 
-// In a session, the tags may not follow the order of the messages, or the newest pass may not have seen all messages. A
+// In some sessions, the tags do not follow the order of the messages, or the newest pass has not seen all messages. A
 // fork must begin with its original's wire even then.
 func TestForkOfASessionWhoseTagsAreOutOfOrder(t *testing.T) {
 	late := func(h *harness) { // the text of the aborted answer is stored late
@@ -618,7 +618,7 @@ func TestForkDirectlyAfterAnAnswerKeepsItsThinking(t *testing.T) {
 		cut   int // messages that the fork does not copy
 		tell  bool
 		other bool // another answer takes the place of the copied one
-		// compacts means that the harness compacts the original after the answer. The fork begins before this
+		// `compacts` means that the harness compacts the original after the answer. The fork begins before this
 		// compaction.
 		compacts bool
 		want     []string

@@ -525,8 +525,8 @@ func TestForkCoversAnAnswerWhoseTextCameLate(t *testing.T) {
 	}
 }
 
-// The model fails to summarise a chunk of this size. The window is far from full, so there is time for another attempt.
-// The next run must get a shorter chunk.
+// The model fails to summarise a chunk. The window is far from full, so there is time for another attempt. The next run
+// must get a shorter chunk.
 func TestFailingHistorianGetsAShorterChunk(t *testing.T) {
 	var asked []chronicle.Range
 	h := answering(t, func(p schema.AgentRunParams) (string, error) {

@@ -153,7 +153,7 @@ func (h *harness) heard() []schema.SessionStatus {
 	return h.changes
 }
 
-// The format is OpenCode's.
+// The message has OpenCode's form. The method `add` converts it to the form of the test's harness.
 func (h *harness) add(format string, args ...any) {
 	h.messages = append(h.messages, h.inFormat(json.Value(fmt.Sprintf(format, args...))))
 }
@@ -291,7 +291,7 @@ func (h *harness) drop(callID, ranges string) string {
 	return r.Output
 }
 
-// found is large enough to be worth dropping.
+// `found` is large enough to be worth dropping.
 var found = strings.TrimSpace(strings.Repeat("one ", 30))
 
 func turn(t *testing.T) *harness {
@@ -617,7 +617,8 @@ func TestStatusOfASessionHasThePanel(t *testing.T) {
 	}
 }
 
-// The bar of sources showed no system prompt if the host adds no guidance to it, for example because of skip_signatures.
+// Fixed bug: if the host added no guidance to the system prompt, for example because of skip_signatures, the bar of
+// sources did not show the system prompt at all.
 func TestPanelNamesASystemPromptWithoutGuidance(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "hello")

@@ -49,7 +49,7 @@ func (h *Host) Initialize(ctx context.Context, c client.Client, p schema.Initial
 	return r, nil
 }
 
-// place is the file:line of the setting.
+// `place` is the file:line of the setting.
 func SwitchedOff(place string) string {
 	return fmt.Sprintf("it is switched off in %s (enabled: false)", place)
 }

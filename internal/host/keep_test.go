@@ -116,7 +116,8 @@ func TestMenuOffersNoSummarisedPiece(t *testing.T) {
 	}
 }
 
-// The bug: /ctx-status listed pieces that /ctx-menu cannot bring back, because summaries stand for their messages.
+// The bug: /ctx-status listed pieces that /ctx-menu cannot bring back, because summaries have replaced their
+// messages.
 func TestStatusListsNoSummarisedPiece(t *testing.T) {
 	h, script := scripted(t)
 	script.answer = inParts("Old")

@@ -36,8 +36,8 @@ func remembering(t *testing.T) *harness {
 	return h
 }
 
-// edits calls `change` on the database directly, without a call to the host, as the command line does. The host notices
-// the change a second later.
+// The method `edits` calls `change` on the database directly, without a call to the host, as the command line does. The
+// host notices the change a second later.
 func (h *harness) edits(change func(*memories.Editor) error) {
 	h.t.Helper()
 	if err := memories.Edit(h.ctx, h.dir, 1, change); err != nil {

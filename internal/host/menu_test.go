@@ -84,8 +84,9 @@ func TestMenu(t *testing.T) {
 	}
 }
 
-// The bug: a dialog showed a message as ctx_expand shows it to the model: between border lines, with instructions for the
-// model, and with the arguments of the next call instead of the words for what is missing.
+// The bug: a dialog showed a message in the form that ctx_expand has for the model, with border lines and instructions
+// for the model. At the end of a long message, it showed the arguments of the model's next call. It must show a command
+// with which a person can read the rest.
 func TestMenuShowsAMessageToAPerson(t *testing.T) {
 	h := newHarness(t)
 	h.user("u1", "first\n"+strings.Repeat("a long line\n", 1000))

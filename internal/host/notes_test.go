@@ -78,7 +78,7 @@ func TestReadyNoteIsToldOnce(t *testing.T) {
 	})
 }
 
-// The host tells only the sessions of the note's project that the note is ready, and tells no subagent.
+// When a note is ready, the host tells only the sessions of the note's project, and never a subagent.
 func TestReadyNoteStaysInItsProject(t *testing.T) {
 	h := waits(t, schema.HarnessOpenCode)
 	h.callAs("n1", transcript.NoteTool, `{"action":"write","content":"zebra","condition":"file: a"}`)

@@ -22,7 +22,8 @@ func (h *harness) nudge() store.NudgeRow {
 	return n
 }
 
-// read adds a call with this output, runs a pass, and returns the note that the pass has put at the end of the output.
+// `read` adds a call with this output, runs a pass, and returns the note that the pass has put at the end of the
+// output.
 func (h *harness) read(id, output string, promptTokens int) string {
 	h.t.Helper()
 	h.tool(id, output, "tool-calls", promptTokens)
@@ -56,7 +57,7 @@ func reading(t *testing.T, promptTokens int) *harness {
 	return h
 }
 
-// tones are words of the reminders, from the mildest to the most urgent.
+// tones holds a typical phrase of each reminder, from the mildest to the most urgent.
 var tones = []string{"it comes once", "you may mark it", "At the next natural stop", "leave little room"}
 
 // The model gets one reminder of each tone, in order, even if the host restarts before each step.

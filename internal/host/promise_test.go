@@ -13,9 +13,9 @@ import (
 
 const vow = "We must update the changelog before the release."
 
-// promised returns a session in which the user has said `vow`. The historian's answer lists promises: first `chooses`,
-// for example "* 1", which names a sentence of the conversation by its number, and then a sentence that nobody has
-// said. The host must not believe the latter.
+// The function `promised` returns a session in which the user has said `vow`. The historian's answer lists promises:
+// first `chooses`, for example "* 1", which names a sentence of the conversation by its number, and then a sentence
+// that nobody has said. The host must not believe the latter.
 func promised(t *testing.T, kind schema.Harness, chooses string, settings ...func(*schema.Config)) *harness {
 	t.Helper()
 	h := answeringIn(t, kind, func(p schema.AgentRunParams) (string, error) {
@@ -36,8 +36,8 @@ func promised(t *testing.T, kind schema.Harness, chooses string, settings ...fun
 	return h
 }
 
-// When the user's message is summarised, the head shows the promise with its source, also in new sessions of the
-// project. No session of another project sees the promise.
+// After the user's message was summarised, the heads of this session and of new sessions of the project must show the
+// promise with its source. No session of another project may see the promise.
 func TestPromiseStaysInTheHeadUntilItIsDone(t *testing.T) {
 	bothHarnesses(t, func(t *testing.T, kind schema.Harness) {
 		h := promised(t, kind, "* 1")

@@ -133,7 +133,8 @@ func TestNoLineArrives(t *testing.T) {
 	}
 }
 
-// A line must be short, and must not contain markup of ours, control characters or credentials.
+// A line must be short. It must not contain control characters, credentials, or text that looks like the host's own
+// markup.
 func TestLineIsData(t *testing.T) {
 	h := newHarness(t)
 	token := "gh" + "p_q7Zt4Xw9Lm2Kc8Vb5Rn1Hd6Jf3Gs0PyTeUaW"

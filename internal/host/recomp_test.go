@@ -292,7 +292,7 @@ func TestRecompByABadHistorianKeepsTheOldCompartments(t *testing.T) {
 	}
 }
 
-// A recomp lets passes go on. But if the prompt reaches 80 % during the recomp, the historian has to summarise new
+// Passes continue during a recomp. But if the prompt reaches 80 % during the recomp, the historian has to summarise new
 // messages first, so the recomp stops. Its finished chunks stay, and /ctx-recomp continues it.
 func TestPassesGoOnDuringARecomp(t *testing.T) {
 	h, script := summarised(t)

@@ -90,8 +90,8 @@ func TestLateReadingIsNoRegret(t *testing.T) {
 	}
 }
 
-// A summary removes messages from the prompt, too. So if the model soon reads such a message again with ctx_expand,
-// this is regret.
+// A summary removes messages from the prompt, too. So if the model soon reads such a message again with ctx_expand, the
+// host counts this as regret.
 func TestExpansionOfASummaryIsRegret(t *testing.T) {
 	h := answering(t, good)
 	h.talkLong()

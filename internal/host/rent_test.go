@@ -12,8 +12,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// rented starts a session in a window of 1,000,000 tokens, with one long turn. Each step reads an output of a thousand
-// words. If `dropped` is not 0, the model asks to drop all tags from 2 to `dropped`.
+// The function `rented` starts a session in a window of 1,000,000 tokens, with one long turn. Each step reads an output
+// of a thousand words. If `dropped` is not 0, the model asks to drop all tags from 2 to `dropped`.
 func rented(t *testing.T, spending schema.Spending, steps, dropped int) *harness {
 	h := newHarness(t)
 	h.config.Spending = spending
@@ -66,9 +66,9 @@ func TestDropsAreMadeForRent(t *testing.T) {
 			if pass == 0 {
 				t.Fatal("nothing was removed for rent")
 			}
-			// The 11 dropped outputs have about 12,000 tokens. At least about as many tokens come after them, and the
-			// provider has to write these again. Writing a token costs 12.5 times as much as reading it, so each token
-			// that is written again adds 11.5 times the price of a read.
+			// The 11 dropped outputs have about 12,000 tokens. The provider has to write everything after them to its
+			// cache again. Writing a token costs 12.5 times as much as reading it, so each token that is written again
+			// adds 11.5 times the price of a read.
 			if price.Cost != int(11.5*float64(price.Resent)) || price.Removed < 9_000 || price.Removed > 15_000 {
 				t.Errorf("the price: %+v", price)
 			}
@@ -77,7 +77,8 @@ func TestDropsAreMadeForRent(t *testing.T) {
 				t.Errorf("%d requests have carried %d tokens, and the meter shows %d", carried, price.Removed, price.Rent)
 			}
 			// Since the model asked for the drops, each request has added an output as large as one of the 11 dropped
-			// outputs. A bust at the time of the drops would not have had to write these outputs again.
+			// outputs. If the bust had been made at once, the provider would not have had to write these later outputs
+			// again.
 			if atOnce := price.Cost - carried*price.Removed/11*23/2; price.Rent < atOnce-price.Removed || price.Rent > atOnce+2*price.Removed {
 				t.Errorf("the meter shows %d, and at once the price would have been %d", price.Rent, atOnce)
 			}
@@ -88,8 +89,9 @@ func TestDropsAreMadeForRent(t *testing.T) {
 	}
 }
 
-// After 25 requests without drops, the host expects the next drops after 25 more requests. Carrying 12,000 tokens until
-// then would cost more than a bust. So the host makes these drops at once.
+// The model asks for its first drops after 25 requests, so the host expects the next drops 25 requests later. If the
+// first drops waited until then, sending their 12,000 tokens would cost more than a bust. So the host makes them at
+// once.
 func TestRareDropsAreMadeAtOnce(t *testing.T) {
 	h := rented(t, schema.SpendingBalanced, 24, 12)
 	h.step(24)

@@ -32,7 +32,8 @@ const (
 	compiler = `<finding result="2">The compiler got striped because of the zebra.</finding>`
 )
 
-// In the index, "zebra" finds only the first text.
+// sidekicking returns a harness with the sidekick switched on. In its index, a search for "lunch" finds only the first
+// text, and a search for "striped compiler" (the sidekick's own query in most tests) finds the second text.
 func sidekicking(t *testing.T, kind schema.Harness, a assistant) *harness {
 	t.Helper()
 	h := answeringIn(t, kind, func(p schema.AgentRunParams) (string, error) {

@@ -24,8 +24,9 @@ func (h *harness) believed() int {
 	return rows[len(rows)-1].SizeTokens
 }
 
-// filled returns a session that has filled its window, freed space, and continued. The provider's count of a prompt is
-// 4,000 tokens above the size of its messages. `before` is the number of messages at the pass that freed space.
+// The function `filled` returns a session that has filled its window, freed space, and continued. The provider's count
+// of a prompt is 4,000 tokens above the size of its messages. `before` is the number of messages at the pass that freed
+// space.
 func filled(t *testing.T) (h *harness, before int) {
 	h = newHarness(t)
 	for n := 1; n < 80; n++ {

@@ -16,8 +16,8 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// allCalls is the number of tokens in Standby.gate. It is larger than the number of calls that can run at once, so a
-// call never has to wait for another call.
+// allCalls is the capacity of the semaphore Standby.gate. It is larger than the number of calls that can run at once,
+// so a call never has to wait for another call.
 const allCalls = 1 << 30
 
 // closeTimeout is how long Close waits for calls that are still running. It is short, because the server has already
@@ -47,7 +47,7 @@ type Standby struct {
 	gate   *semaphore.Weighted
 	host   *Host  // nil while there is no store
 	reason string // why there is no store
-	// When the store is closed, followed keeps the subscriptions of its host for the next host.
+	// While the store is closed, `followed` keeps the subscriptions that the host had, so that the next host gets them.
 	followed map[client.Client][]schema.SubscribeParams
 
 	// clientsMu guards clients. It is separate from gate, so that clients can connect or disconnect during calls.

@@ -29,8 +29,8 @@ func (h *Host) TextComplete(ctx context.Context, c client.Client, p schema.TextC
 }
 
 // bindText binds the thinking of the answer that contains the text. The event at the end of the answer also binds it.
-// But if a harness runs only one prompt, it may exit before it sends this event. It always waits for the answer to this
-// call.
+// But a harness that runs only one prompt may exit before it sends this event. It cannot exit before the host has
+// answered this call.
 func (h *Host) bindText(ctx context.Context, c client.Client, p schema.TextCompleteParams) error {
 	if p.Sent == "" {
 		return nil

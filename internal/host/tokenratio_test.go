@@ -31,8 +31,8 @@ func (h *harness) ratio() float64 {
 	return float64(h.host.models.TokenRatio(context.Background(), schema.Model{Provider: "anthropic", ID: "m"}))
 }
 
-// The host learns how many tokens a provider counts for one token of its own. It keeps this ratio over a restart, and
-// uses it to estimate messages for which no usage was reported.
+// The host learns the token ratio: how many tokens a provider counts where the host itself counts one. It keeps this
+// ratio over a restart, and uses it to estimate messages for which no usage was reported.
 func TestTokenRatioIsLearnedAndUsed(t *testing.T) {
 	for _, perToken := range []float64{0.75, 1, 1.5} {
 		h := newHarness(t)

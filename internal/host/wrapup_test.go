@@ -15,7 +15,7 @@ import (
 	"github.com/magicctx/magicctx-host/store/work"
 )
 
-// wrapped returns a session of 31 turns without compartments, whose historian reads small chunks.
+// The function `wrapped` returns a session of 31 turns without compartments, whose historian reads small chunks.
 func wrapped(t *testing.T) (*harness, *scriptedHistorian) {
 	h, script := scripted(t)
 	h.talk(0, 30, 300, 20_000)

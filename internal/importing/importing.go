@@ -44,7 +44,8 @@ type Report struct {
 	Database string  `json:"database"`
 	Version  int     `json:"schemaVersion"`
 	Tables   []Table `json:"tables"`
-	// Views lists views that have the name of one of the tables that an import reads. An import does not read views.
+	// An import expects tables with certain names. Views lists the views that have one of these names. An import does
+	// not read them.
 	Views []string `json:"views,omitempty"`
 }
 

@@ -24,8 +24,8 @@ const (
 	isTooMany      = "there are 200 open notes already"
 )
 
-// refused returns the reason why a memory or a note was refused. The reason has no details, so that the report can
-// count all rows that were refused for the same reason.
+// The function `refused` returns the reason why a memory or a note was refused. The reason has no details, so that the
+// report can count all rows that were refused for the same reason.
 func refused(err error) (string, error) {
 	refusal, ok := errors.AsType[memories.Refusal](err)
 	switch {
@@ -39,8 +39,9 @@ func refused(err error) (string, error) {
 	return hasTooMuchText, nil
 }
 
-// once returns a put that runs `do` only if no earlier import has stored a row with this name. If `do` stores the row,
-// the put records the name. So an import can be repeated, and stores each row only once.
+// The function `once` wraps `do`, which stores a row. The result calls `do` only if no earlier import has stored a row
+// with this name. If `do` stores the row, the result records the name. So an import can be repeated, and stores each
+// row only once.
 func once(name []string, do put) put {
 	return func(i *store.Import) (string, error) {
 		wasTaken, err := i.WasTaken(name...)

@@ -26,7 +26,7 @@ type Keeper struct {
 	// isRunning means that a worker reads the waiting sessions.
 	waiting   map[store.Key]place
 	isRunning bool
-	// told is the last problem that was logged. The keeper logs the same problem only once, not after each pass.
+	// `told` is the last problem that was logged. The keeper logs the same problem only once, not after each pass.
 	told        string
 	isEmbedding bool
 }

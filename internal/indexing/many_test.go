@@ -14,8 +14,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// all returns the indexed chunks as texts. It leaves out their row numbers, because these depend on the order of
-// writes.
+// The method `all` returns the indexed chunks as texts. It leaves out their row numbers, because these depend on the
+// order of writes.
 func (w *world) all() (all []string) {
 	w.t.Helper()
 	must(w.t, w.x.Index.View(w.t.Context(), func(v *index.View) error {

@@ -16,7 +16,8 @@ var rule = regexp.MustCompile(`(?i)\b(?:always|never|from now on|at all times|as
 var decision = regexp.MustCompile(`(?i)\b(?:decided?|decision|agreed|we (?:go|stay|keep|take|use|drop)|(?:let us|let's) (?:go|stay|keep|take|use|drop|run)|then we (?:go|use|take)` +
 	`|(?:it is|then)[.!]?$|off the table|is fine[.;,]|instead of|rather than|i (?:would|suggest|chose|choose)|stays? (?:with|for|on))\b`)
 
-// A sentence with more than maxSentence bytes is most likely pasted data.
+// A text gets at most maxSentences statements. A sentence of more than maxSentence bytes is left out, because it is
+// most likely pasted data.
 const (
 	maxSentences = 5
 	maxSentence  = 400

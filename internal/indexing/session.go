@@ -106,8 +106,8 @@ func (x *Indexer) Session(ctx context.Context, stored rawhistory.Stored, project
 
 var errRewritten = errors.New("the session was rewritten")
 
-// read decodes messages in one goroutine and stores them in another, because both take about equally long. The channel
-// between them has no buffer, so few batches are in memory at the same time.
+// The method `read` decodes messages in one goroutine and stores them in another, because both take about equally long.
+// The channel between them has no buffer, so few batches are in memory at the same time.
 func (x *Indexer) read(ctx context.Context, stored rawhistory.Stored, w *writer) (read int, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -177,7 +177,7 @@ type writer struct {
 	// isChecked means that the run has found the newest message of the previous run under the same ordinal. So the
 	// session was not rewritten in between.
 	isChecked bool
-	// next is the ordinal at which the next read begins. isCut means that the last read stopped before the end of the
+	// `next` is the ordinal at which the next read begins. isCut means that the last read stopped before the end of the
 	// session.
 	next  int
 	isCut bool

@@ -21,7 +21,8 @@ type competitor struct {
 	is func(name string) bool
 	// file matches the name of a plugin's file or directory.
 	file *regexp.Regexp
-	// mentions are strings that occur in the competitor's code. They are also in a copy of the code under another name.
+	// mentions are strings that occur in the competitor's code. They identify even a copy of the code that has another
+	// name.
 	mentions []string
 	// problem is a sentence in which %s stands for the name of the plugin.
 	problem string
@@ -165,8 +166,8 @@ func (p Place) discoveredConflicts(dirs []string) (found []Conflict) {
 	return found
 }
 
-// discovered returns the competitor to which the plugin at path belongs, or nil. path may be a link with any name, for
-// example to a checkout.
+// The method `discovered` returns the competitor to which the plugin at path belongs, or nil. path may be a link with
+// any name, for example to a checkout.
 func (p Place) discovered(path, name string) *competitor {
 	info, err := os.Stat(path)
 	if err != nil {

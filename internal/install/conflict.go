@@ -14,8 +14,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/program"
 )
 
-// A Conflict is a setting or a file beside which magicctx cannot work, for example a second plugin that compacts
-// sessions.
+// A Conflict is a setting or a file that does not work together with magicctx, for example a second plugin that
+// compacts sessions.
 type Conflict struct {
 	Where        string // file, or file:line:column
 	Problem      string

@@ -26,8 +26,8 @@ type Harness struct {
 	// newFile is the content with which an installation creates a configuration file.
 	newFile string
 	// The panel is the part of magicctx on the harness's screen. The screen may have a configuration file of its own
-	// with a list of plugins. Then panelFiles and newPanelFile are for this file what files and newFile are for the
-	// main configuration. If the harness loads the panel together with the plugin, both are empty.
+	// with a list of plugins. panelFiles and newPanelFile describe this file in the same way as files and newFile
+	// describe the main configuration. If the harness loads the panel together with the plugin, both are empty.
 	panelFiles   []string
 	newPanelFile string
 	// isStrict means that the harness ignores the whole configuration file if it contains a comment or a trailing
@@ -61,18 +61,19 @@ type Harness struct {
 	// moreLists are the keys of more lists from which the harness loads plugins. An installation reads these lists, but
 	// does not change them.
 	moreLists []string
-	// The harness loads every script in these directories, even if no configuration lists it. Their paths begin at each
-	// directory that inForce returns in dirs. If discoversFolders is true, the harness also loads folders that contain
-	// a script.
+	// The harness loads every script in these directories, even if no configuration lists it. Their paths are relative
+	// to each of the dirs that inForce returns. If discoversFolders is true, the harness also loads folders that
+	// contain a script.
 	discoveryDirectories []string
 	discoversFolders     bool
 	// pluginConflicts finds plugins that have another purpose than magicctx, but cannot work together with it. It may
 	// be nil.
 	pluginConflicts func(p Place, where, name string, dirs []string) []Conflict
 
-	// shimDirectory is the name of our plugin's directory. For all projects together, it is in the data directory. For
-	// a single project, it is in the project's projectDirectory. If loadsDirectories is true, an installation lists
-	// this directory in the configuration. Otherwise, it lists the file in the directory.
+	// shimDirectory is the name of our plugin's directory. An installation for all projects creates this directory in
+	// the data directory. An installation for a single project creates it in the project's projectDirectory. If
+	// loadsDirectories is true, an installation lists this directory in the configuration. Otherwise, it lists the file
+	// in the directory.
 	shimDirectory, projectDirectory string
 	loadsDirectories                bool
 	// projectNote is shown together with the plan of an installation for a single project. It may be "".

@@ -48,7 +48,7 @@ func piUserDirectories(p Place) []string {
 	return []string{filepath.Join(p.home(), ".pi", "agent")}
 }
 
-// Pi loads the packages in both files.
+// Pi loads the packages that the user's file lists, and those that the project's file lists.
 func piInForce(p Place) (files, dirs []string) {
 	dirs = piUserDirectories(p)
 	if p.Project != "" {

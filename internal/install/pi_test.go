@@ -21,8 +21,8 @@ func newPi(t *testing.T) *home {
 	return h
 }
 
-// traces returns the files that an uninstallation should remove. The schema stays, because the user's settings may
-// refer to it.
+// The method `traces` returns the files that an uninstallation should remove. The schema stays, because the user's
+// settings may refer to it.
 func (h *home) traces() map[string]string {
 	h.t.Helper()
 	all := h.contents()

@@ -19,7 +19,7 @@ type Place struct {
 	Env     func(string) string
 }
 
-// directories returns the directories for the harness's configuration. The preferred directory is the first.
+// The method `directories` returns the directories for the harness's configuration, the preferred one first.
 func (p Place) directories() ([]string, error) {
 	if p.Harness == nil {
 		return nil, errNoHarness
@@ -44,7 +44,7 @@ func (p Place) directoryIn(variable string) string {
 	return dir
 }
 
-// expandHome replaces a leading ~ by the home directory, as the harnesses do.
+// expandHome replaces a leading ~ with the home directory, as the harnesses do.
 func (p Place) expandHome(path string) string {
 	rest, ok := strings.CutPrefix(path, "~")
 	if !ok || rest != "" && rest[0] != '/' || p.home() == "" {
@@ -53,7 +53,8 @@ func (p Place) expandHome(path string) string {
 	return filepath.Join(p.home(), rest)
 }
 
-// target returns the first existing configuration in the place's directories, or a new one in the first directory.
+// The method `target` returns the first existing configuration in the place's directories, or a new one in the first
+// directory.
 func (p Place) target() (file string, err error) {
 	dirs, err := p.directories()
 	if err != nil {
@@ -73,8 +74,8 @@ func (p Place) target() (file string, err error) {
 	return filepath.Join(dirs[0], p.Harness.files[0]), nil
 }
 
-// configurations returns the configuration files of a directory. The harness reads all of them, and merges each file
-// over the previous one.
+// The method `configurations` returns the configuration files of a directory. The harness reads all of them, and merges
+// each file over the previous one.
 func (p Place) configurations(dir string) (files []string) {
 	for _, name := range p.Harness.files {
 		files = append(files, filepath.Join(dir, name))

@@ -78,7 +78,8 @@ func TestNewFileWithLaterEditsStays(t *testing.T) {
 }
 
 // After an installation, the user edits the file and installs magicctx again. The new backup must not contain the
-// changes of the first installation, because then no uninstallation could undo them.
+// changes of the first installation. Otherwise, an uninstallation, which restores the backup, would bring these changes
+// back.
 func TestInstallAfterAnEditCanStillBeUndone(t *testing.T) {
 	h := newHome(t)
 	file := filepath.Join(h.dir, "opencode.json")

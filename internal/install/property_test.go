@@ -81,8 +81,8 @@ func (w *writer) name(name string) {
 	w.b.WriteString(":" + rapid.SampledFrom([]string{" ", ""}).Draw(w.t, "colon"))
 }
 
-// container writes an object or a list with random white space between its elements. It writes none if there are no
-// elements, because a removal could not restore it.
+// container writes an object or a list with random white space between its elements. Without elements, it writes no
+// white space, because an uninstallation could not restore this white space.
 func (w *writer) container(open, end, indent string, n int, child func(i int)) {
 	w.b.WriteString(open)
 	lines := rapid.Bool().Draw(w.t, "in lines")

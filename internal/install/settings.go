@@ -73,7 +73,7 @@ func (p Place) settingsCandidates() (files []string) {
 
 func (p Place) schemaFile() string { return filepath.Join(p.DataDir, "magicctx.schema.json") }
 
-// write creates the file, unless a settings file has appeared since the plan was made.
+// The method `write` creates the file, unless a settings file has appeared since the plan was made.
 func (s *Settings) write() error {
 	if _, err := os.Lstat(s.File); !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("%s: %w", s.File, ErrChanged)
@@ -86,7 +86,7 @@ func (s *Settings) write() error {
 	return nil
 }
 
-// files returns the files to write. The schema must be first, because the settings name it.
+// The method `files` returns the files to write. The schema must be first, because the settings name it.
 func (s *Settings) files() (all []ownFile) {
 	if s.schema != nil {
 		all = append(all, ownFile{s.schemaFile, s.schema, 0o600})

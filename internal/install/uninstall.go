@@ -72,8 +72,9 @@ func removal(p Place, file string, r *record) (*Plan, error) {
 	return plan, nil
 }
 
-// recorded finds a configuration that an installation has edited. It returns the path as file and the installation's
-// record as r. If there is none, r is nil.
+// The function `recorded` looks for a configuration file that an installation has edited. It returns the path as
+// `file`, and the installation's record as `r`. If there is no such file, `r` is nil. `files` lists all files that
+// could have been edited.
 func recorded(ctx context.Context, p Place) (files []string, file string, r *record, err error) {
 	dirs, err := p.directories()
 	if err != nil {
@@ -135,8 +136,8 @@ func (r *record) ownLoaders(p Place) (files []string) {
 	return files
 }
 
-// wrote reports whether the file still has the content that an installation wrote. If a link now leads out of the
-// project, the file belongs to somebody else, and wrote returns false.
+// The method `wrote` reports whether the file still has the content that an installation wrote. If a link now leads out
+// of the project, the file belongs to somebody else, and the result is false.
 func (p Place) wrote(file, sum string) bool {
 	if file == "" || !p.isInProject(file) {
 		return false

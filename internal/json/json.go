@@ -11,7 +11,7 @@ import (
 // the results of Members share the memory of their document.
 type Value = jsontext.Value
 
-// untouched preserves the JSON that JavaScript wrote. Without PreserveRawStrings, JSON v2 would rewrite escapes.
+// `untouched` preserves the JSON that JavaScript wrote. Without PreserveRawStrings, JSON v2 would rewrite escapes.
 // Without AllowInvalidUTF8, a single lone surrogate would make a whole pass fail.
 var untouched = jsonv2.JoinOptions(
 	jsontext.AllowInvalidUTF8(true),

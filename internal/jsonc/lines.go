@@ -13,7 +13,7 @@ type Line struct {
 	Line int
 }
 
-// deepest bounds a path's length. No program reads longer paths, and a hostile file's paths would need much memory.
+// `deepest` bounds a path's length. No program reads longer paths, and a hostile file's paths would need much memory.
 const deepest = 16
 
 // Lines returns the line of each key and list element in `data`, in the order of the file. `tree` is the result of

@@ -195,8 +195,8 @@ func placeOf(directory string) place {
 	return place{directory, resolved, project.Root(resolved)}
 }
 
-// path returns the file that a call has named, as a path below the root with slashes. If named is not a source file of
-// the project, it returns "".
+// path returns the file that a call has named, as a path below the root with slashes. If `named` is not a source file
+// of the project, it returns "".
 func (in place) path(named string) string {
 	at := filepath.Join(in.resolved, named)
 	if filepath.IsAbs(named) {

@@ -66,8 +66,8 @@ func (b *bench) reads(sessions int, directory string, paths ...string) {
 	}))
 }
 
-// found returns "PATH=READS" for each file that was found. It adds "gone" if the file no longer exists, and "no
-// outline" if the file has none.
+// The method `found` returns "PATH=READS" for each file that was found. It adds "gone" if the file no longer exists,
+// and "no outline" if the file has none.
 func (b *bench) found(shown ...string) string {
 	b.t.Helper()
 	b.Clock.(*clock.Manual).Advance(2 * freshMS * 1e6)

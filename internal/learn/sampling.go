@@ -9,8 +9,8 @@ import (
 type sampling struct {
 	// learnRatio compares the usages of two answers. `from` is the key of the older one, or "" if there is none yet.
 	from string
-	// answered is the key of the newest answer before the last bust. No comparison may begin with this answer, because
-	// its prompt did not yet have the edits of the bust.
+	// `answered` is the key of the newest answer before the last bust. No comparison may begin with this answer,
+	// because its prompt did not yet have the edits of the bust.
 	answered string
 }
 

@@ -22,7 +22,8 @@ func at(home string) marker.OpenCode {
 	return marker.OpenCode{Env: func(name string) string { return map[string]string{"HOME": home}[name] }}
 }
 
-// The session is gone, or the harness has never run.
+// Removing a marker must not fail if the session is gone, or if the harness has
+// never run.
 func TestRemoveWithoutAnything(t *testing.T) {
 	home := t.TempDir()
 	if n, err := at(home).RemoveAll(t.Context()); n != 0 || err != nil {
@@ -57,7 +58,8 @@ func mark(t *testing.T, home, session string) (boundary string) {
 	return boundary
 }
 
-// The other rows can still be removed.
+// A marker that has lost some of its rows is not whole. Its other rows can still be
+// removed.
 func TestTornMarkerIsNotWhole(t *testing.T) {
 	for name, sql := range map[string]string{
 		"no summary":         `DELETE FROM message WHERE data LIKE '%"magicctx"%'`,

@@ -54,7 +54,7 @@ func (e *experience[T]) change(m schema.Model, known func() T, next func(T) T, s
 	return store(before, after)
 }
 
-// The caller of set holds mu.
+// The caller of `set` holds mu.
 func (e *experience[T]) set(m schema.Model, v T) {
 	if e.known == nil {
 		e.known = make(map[schema.Model]T)

@@ -23,7 +23,7 @@ const (
 )
 
 // If the input limit is below smallInput, and the window is at least farFromInput times as large, the input limit is
-// ignored. It is probably a cut number: a harness that reads a half-written catalogue may see 6,748 for a model with
+// ignored. It is probably truncated: a harness that reads a half-written catalogue may see 6,748 for a model with
 // 400,000 tokens.
 const (
 	smallInput   = 20_000

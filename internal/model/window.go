@@ -86,8 +86,8 @@ func (ms *Models) NoteAccepted(ctx context.Context, m schema.Model, promptTokens
 	return ms.learn(ctx, m, accepted(promptTokens, at, now))
 }
 
-// refused records a refusal; limitTokens is the same as in NoteRefusal. It also forgets the accepted prompts, because
-// the provider or the user's account may have changed since then.
+// The function `refused` records a refusal; limitTokens is the same as in NoteRefusal. It also forgets the accepted
+// prompts, because the provider or the user's account may have changed since then.
 func refused(limitTokens int, at int64) func(*models.WindowRow) {
 	return func(w *models.WindowRow) {
 		w.AcceptedTokens, w.AcceptedAt = 0, 0
@@ -97,9 +97,9 @@ func refused(limitTokens int, at int64) func(*models.WindowRow) {
 	}
 }
 
-// accepted records a prompt that the provider has answered. If the prompt is larger than the limit of an earlier
-// refusal, accepted removes this limit. Harnesses may report an answer late, so a prompt that is older than the
-// refusal is ignored.
+// The function `accepted` records a prompt that the provider has answered. If the prompt is larger than the limit of an
+// earlier refusal, the function removes this limit. Harnesses may report an answer late, so a prompt that is older than
+// the refusal is ignored.
 func accepted(promptTokens int, at, now int64) func(*models.WindowRow) {
 	return func(w *models.WindowRow) {
 		if promptTokens <= w.AcceptedTokens || w.OverflowAt > 0 && !IsLater(at, w.OverflowAt, now) {

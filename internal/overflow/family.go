@@ -20,7 +20,7 @@ type family struct {
 // tenth of a process's start-up time.
 type pattern func() *regexp.Regexp
 
-// number matches a token count with or without separators, for example "200000", "200,000" or "200 000".
+// `number` matches a token count with or without separators, for example "200000", "200,000" or "200 000".
 const number = `([0-9][0-9,_'\x{a0}\x{202f}]*)`
 
 // detectText tries the families in this order, and uses the first limit that one of them finds. One text may contain
@@ -99,8 +99,8 @@ func firstLimit(p pattern, text string) int {
 	return 0
 }
 
-// parse reads a number with separators, for example "131,072". Three digits must follow a separator. Other
-// punctuation ends the number: "131072, but" and "8192,16384" give 131072 and 8192.
+// The function `parse` reads a number with separators, for example "131,072". Three digits must follow a separator.
+// Other punctuation ends the number: "131072, but" and "8192,16384" give 131072 and 8192.
 func parse(text string) int {
 	groups := strings.FieldsFunc(text, func(r rune) bool { return r < '0' || r > '9' })
 	digits := groups[0]

@@ -102,10 +102,10 @@ type extracted struct {
 	texts []string
 }
 
-// extract returns a string error as it is. From an object, it collects the members `message`, `responseBody` and
-// `response.body`. It also looks for them inside the member `error` and (OpenCode 1) inside `data`. If an object has
-// none of these members, extract returns its whole JSON. It skips headers, because Detect would misread their numbers
-// and names.
+// The function `extract` returns a string error as it is. From an object, it collects the members `message`,
+// `responseBody` and `response.body`. It also looks for them inside the member `error` and (OpenCode 1) inside `data`.
+// If an object has none of these members, its whole JSON is the text. Headers are skipped, because Detect would misread
+// their numbers and names.
 func extract(err json.Value) extracted {
 	var text string
 	if json.Unmarshal(err, &text) == nil {

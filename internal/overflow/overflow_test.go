@@ -43,7 +43,7 @@ func TestEveryWordingIsUnderstood(t *testing.T) {
 		{"Request Entity Too Large", 0},
 		{"413 Payload too large", 0},
 		{"HTTP 413: the prompt does not fit", 0},
-		// These limits are in bytes and must not be compared with tokens.
+		// These limits are in bytes, so Detect must not return them as limits in tokens.
 		{"413 request_too_large", 0},
 		{`413 {"type":"error","error":{"type":"request_too_large","message":"Request exceeds the maximum size"}}`, 0},
 		{"Request exceeds the maximum allowed number of bytes. The maximum request size is 32 MB.", 0},

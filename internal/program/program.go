@@ -52,7 +52,7 @@ func NameOf(path string, lookPath func(string) (string, error)) string {
 	return Quote(path)
 }
 
-// plain matches a path that a shell reads as one word, without expanding anything.
+// The pattern `plain` matches a path that a shell reads as one word, without expanding anything.
 var plain = regexp.MustCompile(`^[\p{L}\p{N}_@%+=:,./-]+$`)
 
 // Quote returns a path as one word of a shell command that the user may paste. A stranger's repository may

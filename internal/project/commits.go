@@ -40,8 +40,8 @@ const (
 	recordEnd  = 0
 )
 
-// A Span selects commits that lead to Head and were made after Since. If there are more than Limit, it selects the
-// newest. If Known is not "", commits that lead to Known are left out.
+// A Span selects Head and those of its ancestors that were made after Since. If there are more than Limit commits, it
+// selects the newest. If Known is not "", it leaves out Known and the ancestors of Known.
 type Span struct {
 	Head, Known string
 	Since       time.Time

@@ -80,7 +80,8 @@ func (r *Reader) read(dir string) (Docs, error) {
 		return docs, nil
 	}
 	docs := readFiles(root, dir, found)
-	// A refusal is not cached, because the stamp does not show that a permission has changed.
+	// If a document was refused, the result is not cached. The user may correct the document's permissions, which
+	// changes neither its size nor its modification time. The cache would not notice that.
 	if len(docs.Refused) == 0 {
 		r.store(dir, now, docs)
 	}

@@ -236,8 +236,9 @@ func TestCountsAddUpToThePrompt(t *testing.T) {
 	})
 }
 
-// The harness puts breakpoints on the newest messages of every request. If the prompt only grows, and by fewer blocks
-// than the look-back, the next request must read everything that was written.
+// The harness puts breakpoints on the newest messages of every request. The provider looks back a few blocks from a
+// breakpoint for a cached prefix. If the prompt only grows, and by fewer blocks than that, the next request must read
+// everything that was written.
 func TestExtensionReadsAllThatWasWritten(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		blocks := genPrompt(1).Draw(t, "prompt")

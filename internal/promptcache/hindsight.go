@@ -86,7 +86,7 @@ type Hindsight struct {
 	// the price of reading all ready tokens.
 	grown, ready, counts []int
 	rate, rent           []float64
-	// pieces lists all pieces in the order of their places. readyPiece.at is the first request at which the piece is
+	// `pieces` lists all pieces in the order of their places. readyPiece.at is the first request at which the piece is
 	// ready.
 	pieces []readyPiece
 }
@@ -135,8 +135,8 @@ func (h *Hindsight) fits(last, next int) bool {
 	return h.limit == 0 || h.grown[next]-h.ready[last+1] <= h.limit
 }
 
-// carry returns the price of reading the ready pieces in the requests between the bust at `last` and the bust at
-// `next`.
+// The method `carry` returns the price of reading the ready pieces in the requests between the bust at `last` and the
+// bust at `next`.
 func (h *Hindsight) carry(last, next int) float64 {
 	first := last + 1
 	if first >= next {

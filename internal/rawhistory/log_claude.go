@@ -77,8 +77,8 @@ func blocksOf(content json.Value) (blocks []claudeBlock) {
 	return blocks
 }
 
-// body returns the message in the line. If the user typed the prompt while the model worked, Claude Code has stored it
-// as an attachment, so body also looks there.
+// The method `body` returns the message in the line. If the user typed a prompt while the model worked, Claude Code has
+// stored the prompt as an attachment, so the method also looks there.
 func (l *claudeLine) body() (b claudeBody) {
 	_ = json.Unmarshal(l.Message, &b) // a message of another form is empty
 	if l.Type != "attachment" {
@@ -129,9 +129,10 @@ type claudeEntry struct {
 	key  string
 	// isPrompt means that the line holds other content than results.
 	isPrompt bool
-	// parent is the index of the line before this one on its branch, or -1.
+	// `parent` is the index of the line before this one on its branch, or -1.
 	parent int
-	// calls are the ids of the calls in the line, or of the calls whose results it holds.
+	// `calls` contains the ids of the calls in the line. If the line contains results instead, it contains the ids of
+	// the calls to which they belong.
 	calls []string
 }
 

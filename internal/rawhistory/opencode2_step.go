@@ -336,8 +336,8 @@ func (s *step) addTool(p *storedPart) {
 	s.Results = append(s.Results, stepResult{"tool", []toolResult{result}})
 }
 
-// result returns the result of a call as OpenCode sends it. The betas store a structured value next to the content, and
-// send this value if the content is empty.
+// The method `result` returns the result of a call as OpenCode sends it. The betas store a structured value next to the
+// content, and send this value if the content is empty.
 func (t *storedTool) result(isExecuted bool) (v resultValue, ok bool) {
 	content := t.Content
 	if content == nil {

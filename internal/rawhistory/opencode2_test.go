@@ -30,7 +30,8 @@ func texts(all []rawhistory.Message) string {
 	return strings.Join(lines, "\n")
 }
 
-// A beta of 2026-07 has stored these rows. If want has no text for a row, OpenCode 2 does not send the row.
+// These rows were stored by a beta of OpenCode 2 from July 2026. If the map `want` has no text for a row, OpenCode 2
+// does not send the row.
 var rowsOf2 = []struct{ id, kind, data string }{
 	{"m1", "user", `{"time":{"created":1},"text":"read a.txt","files":[
 		{"data":"aGk=","mime":"text/plain","name":"a.txt","source":{"type":"uri","uri":"file:///p/a.txt"}},

@@ -46,8 +46,8 @@ func readSessionFile(ctx context.Context, file io.ReaderAt, size int64, s Sessio
 	return Deliver(ctx, transcript.WithTyped(transcript.Pi{}, s.Typed), entries, s.Anchors, start, end, func(i int) (json.Value, error) { return f.step(steps[i], edits) }, yield)
 }
 
-// branch returns the indexes of the entries on the path from the root to the leaf, oldest first. The leaf is the newest
-// readable entry. If an entry's parent is missing, the path begins with that entry.
+// The method `branch` returns the indexes of the entries on the path from the root to the leaf, oldest first. The leaf
+// is the newest readable entry. If an entry's parent is missing, the path begins with that entry.
 func (f *piFile) branch() (path []int) {
 	leaf := len(f.entries) - 1
 	for leaf >= 0 && f.entries[leaf].kind == piBroken {
@@ -74,14 +74,15 @@ func (f *piFile) edits(branch []int) map[int]int {
 // the answer.
 type piStep struct {
 	key string // empty if the message is unreadable
-	// message is the index of the message's entry, and results are the indexes of the entries with its tool results.
+	// `message` is the index of the message's entry, and `results` contains the indexes of the entries with its tool
+	// results.
 	message int
 	results []int
 }
 
-// join turns the entries of a branch into steps, as the shim's function join does (adapters/pi-shim/src/steps.ts). If
-// tool results follow an unreadable line, the line may have been the answer with their calls. So these results belong
-// to the step of the unreadable line.
+// The method `join` turns the entries of a branch into steps, as the shim's function join does
+// (adapters/pi-shim/src/steps.ts). If tool results follow an unreadable line, the line may have been the answer with
+// their calls. So these results belong to the step of the unreadable line.
 func (f *piFile) join(branch []int, edits map[int]int) (steps []piStep) {
 	seen := map[string]int{}
 	takesResults := false
@@ -152,7 +153,8 @@ func (f *piFile) step(s piStep, edits map[int]int) (json.Value, error) {
 	return object("id", json.Quote(s.key), "message", message, "results", all), nil
 }
 
-// message returns an entry's message, with the content that a context_edit has given it.
+// The method `message` returns an entry's message. If a context_edit entry has replaced the content, the message has
+// the new content.
 func (f *piFile) message(i int, edits map[int]int) (json.Value, error) {
 	l, err := f.line(i)
 	if err != nil {

@@ -29,7 +29,7 @@ type piFile struct {
 type piEntry struct {
 	span
 	kind piKind
-	// parent is the index of the entry before this one on its branch, or -1.
+	// `parent` is the index of the entry before this one on its branch, or -1.
 	parent int
 	// `role` is the role of the entry's message. `base` is the key of this message, without the number that
 	// distinguishes it from other messages with the same key. Both are empty if the entry has no message.
@@ -142,8 +142,8 @@ func (f *piFile) parentOf(id string, byID map[string]int) int {
 // finds both.
 var brokenKind = regexp.MustCompile(`^\{"type":"([a-z_]+)"(?:.{0,400}?"message":\{"role":"([A-Za-z]+)")?`)
 
-// guess sets the role of an unreadable line. If the beginning of the line shows that it was no message, the role is
-// silentRole.
+// The method `guess` sets the role of an unreadable line. If the beginning of the line shows that it was no message,
+// the role is silentRole.
 func (e *piEntry) guess(line []byte) {
 	e.kind = piBroken
 	m := brokenKind.FindSubmatch(line)
@@ -193,8 +193,8 @@ func messageIn(l *piLine) json.Value {
 	return nil
 }
 
-// object returns a JSON object. `members` alternates between names and values. Members with an empty value are left
-// out.
+// The function `object` returns a JSON object. `members` alternates between names and values. Members with an empty
+// value are left out.
 func object(members ...any) json.Value {
 	var b bytes.Buffer
 	b.WriteByte('{')
@@ -230,9 +230,9 @@ type lineReader struct {
 	line   []byte
 }
 
-// next returns a line without its line break, and the line's offset in the file. The line is valid until the
-// next call. Pi may still be writing a last line without a line break, so next does not return it. At the end
-// of the file, next returns io.EOF.
+// The method `next` returns a line without its line break, and the line's offset in the file. The line is valid until
+// the next call. If the last line has no line break, Pi may still be writing it, so it is not returned. At the end of
+// the file, the error is io.EOF.
 func (r *lineReader) next() (line []byte, offset int64, err error) {
 	r.line, offset = r.line[:0], r.offset
 	for {

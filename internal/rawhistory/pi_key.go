@@ -9,9 +9,9 @@ import (
 	"github.com/magicctx/magicctx-host/internal/json"
 )
 
-// piKeyOf returns the key that adapters/pi-shim/src/steps.ts gives to the message, before keys are numbered. Both are
-// tested with testdata/pi-steps.json. The shim hashes the output of JSON.stringify. Pi writes its session file with
-// JSON.stringify as well, so both hash the same text.
+// piKeyOf returns the key that adapters/pi-shim/src/steps.ts gives to the message, before keys are numbered. Both
+// implementations are tested with testdata/pi-steps.json. The shim hashes the output of JSON.stringify. Pi writes its
+// session file with JSON.stringify as well, so the host can hash the text in the file.
 func piKeyOf(message json.Value) (role, key string) {
 	var m struct {
 		Role       json.Value `json:"role"`
@@ -37,7 +37,7 @@ func piKeyOf(message json.Value) (role, key string) {
 	return role, role + ":" + shortHash(message)
 }
 
-// interpolated returns the text of a value in a JavaScript template literal.
+// The function `interpolated` returns the text of a value in a JavaScript template literal.
 func interpolated(v json.Value) string {
 	var text string
 	var number float64

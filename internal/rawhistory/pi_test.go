@@ -274,7 +274,7 @@ func TestPiReaderAgreesWithTheCodec(t *testing.T) {
 	})
 }
 
-// noise adds entries that give no message on the branch.
+// The function `noise` adds entries that give no message on the branch.
 func noise(t *rapid.T, p *rawhistorytest.Pi) {
 	switch rapid.IntRange(0, 5).Draw(t, "noise") {
 	case 0:

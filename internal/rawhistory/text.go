@@ -31,8 +31,8 @@ const outlined = 200
 //	[13] result of bash:
 //	    --- FAIL: TestX
 //
-// A model may read the result. So if the harness keeps words from the model, the result does not contain them, but only
-// says that they exist. The result ends with a line end.
+// A model may read the result. So if the harness hides a text from the model, the result only says that there is such a
+// text. The result ends with a line break.
 func Text(m Message, o TextOptions) string { return strings.Join(Parts(m, o), "\n") + "\n" }
 
 // Parts returns the parts of Text, each without its final line break. It always returns at least one part.

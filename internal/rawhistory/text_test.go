@@ -82,8 +82,8 @@ func TestTextNamesWhoSaidIt(t *testing.T) {
 	}
 }
 
-// Tags at the start of a text are meant for the model. In a text of the model, they are imitations. In any other text,
-// they are content.
+// If a text of the model begins with a tag, the model has imitated the host's tags, so people must not see this tag. In
+// any other text, a tag is a part of the content, and people must see it.
 func TestPeopleSeeNoImitatedTags(t *testing.T) {
 	for role, want := range map[string]string{"assistant": "[7] agent: see §3§ there\n", "user": "[7] user: §2§ see §3§ there\n"} {
 		m := messageOf(schema.HarnessOpenCode, `{"info":{"id":"m","role":"`+role+`"},"parts":[{"type":"text","text":"§2§ see §3§ there"}]}`)

@@ -114,7 +114,7 @@ func (s signature) isLike(other signature) bool {
 	return both >= alike*all
 }
 
-// alike is the least share of the longer signature's weight that both signatures must have in common.
+// `alike` is the least share of the longer signature's weight that both signatures must have in common.
 const alike = 0.7
 
 // hasName reports whether a signature contains a name, for example of a module.
@@ -220,7 +220,7 @@ var (
 	lookPattern  = pattern(`log|diff|show|status|blame|branch|config --get|list|ps|describe|version|-v|help|whoami|env|why|outdated|info|inspect|logs|get`)
 )
 
-// explains rates how well a sentence of the agent says why an error went away. 0 means not at all.
+// The function `explains` rates how well a sentence of the agent says why an error went away. 0 means not at all.
 func explains(s string) int {
 	if strings.HasSuffix(s, "?") || !causePattern.MatchString(s) || len(s) < 20 {
 		return 0

@@ -103,7 +103,8 @@ func (f *finder) frequency(term string) (int, error) {
 	return n, err
 }
 
-// rarest returns those of the given terms that occur in the index, the rarest first.
+// rarest sorts the given terms by how often they occur in the index, the rarest first. It leaves out terms that do not
+// occur.
 func (f *finder) rarest(all []string) ([]string, error) {
 	var have []string
 	for _, t := range all {
@@ -160,8 +161,8 @@ func (f *finder) failures(failed failure) error {
 	return nil
 }
 
-// The method `counts` reports whether the model no longer sees the message of the hit h. A remedy needs its own check,
-// because the model may still see the remedy although it no longer sees the error before it.
+// The method `counts` reports whether the hit h is worth showing, because the model does not see its message. A remedy
+// needs its own check, because the model may still see the remedy although it no longer sees the error before it.
 func (f *finder) counts(h *index.Hit) bool {
 	row, err := f.v.Row(h.Session.Harness, h.Session.ID)
 	return err != nil || row != f.in.Session || h.Last <= f.in.Through

@@ -29,7 +29,7 @@ import (
 //	v text            the model sees this text
 type judged struct {
 	name string
-	// want is a part of the line that must be delivered. If want is "", no line may be delivered.
+	// `want` is a part of the line that must be delivered. If it is "", no line may be delivered.
 	want      string
 	past, now []string
 	visible   []string

@@ -46,8 +46,8 @@ func (f *fact) line(harness, session string) string {
 	return text + quote(cmp.Or(r.command, r.sentence, r.file), "", budget)
 }
 
-// quote quotes the text of the fact together with the sentence before it. If this sentence does not fit, quote replaces
-// it by the name that the fact is about.
+// The method quotes the text of the fact together with the sentence before it. If both do not fit into the budget, it
+// writes the name that the fact is about in place of the earlier sentence.
 func (f *fact) quote(budget int) string {
 	if f.lead == "" {
 		return quote(f.text, f.about, budget)

@@ -27,12 +27,13 @@ import (
 const (
 	// A pass waits this long for the index. A fact that is found later is delivered with the next new content.
 	within = 8 * time.Millisecond
-	// Two lines are at least this many passes apart.
+	// After the host has added a line to a session, it adds the next line at least this many passes later.
 	apart = 4
 	// For this many passes after a line, the host checks whether the model uses the line. It does not record a later
 	// use.
 	soon = 6
-	// At most maxConsidered facts are compared with the text that the model sees.
+	// The host looks for each found fact in the text that the model already sees. To save time, it does this for at
+	// most maxConsidered facts of a lookup.
 	maxConsidered = 5
 )
 
@@ -57,7 +58,7 @@ type Options struct {
 
 func New(o Options) *Recaller { return &Recaller{Options: o} }
 
-// Close is called when no lookup runs.
+// Close must not be called while a lookup is running.
 func (r *Recaller) Close() { r.reader.stop() }
 
 func (r *Recaller) Feature() pass.Feature {
@@ -73,7 +74,7 @@ type told struct {
 	isRead   bool
 	rows     []store.RecallRow
 	unstored []store.RecallRow
-	// asked maps each file or command to the pass that last looked it up. A session uses the same names again and
+	// `asked` maps each file or command to the pass that last looked it up. A session uses the same names again and
 	// again, so this saves most lookups.
 	asked map[name]int
 	// pending is a lookup that was too slow for its pass.
@@ -192,7 +193,8 @@ func isVisible(f *fact, p *pipeline.Session, d pipeline.Decision) (is bool) {
 	return is
 }
 
-// id identifies the text of a fact, because a session gets each fact only once.
+// id returns a hash of a fact's text, by which the host recognises a fact that the session already has. A session gets
+// each fact only once.
 func (f *fact) id() int64 {
 	h := fnv.New64a()
 	text := f.lead + " " + f.text
@@ -221,7 +223,8 @@ func (t *told) has(fact int64) bool {
 	return slices.ContainsFunc(t.rows, func(r store.RecallRow) bool { return r.Fact == fact })
 }
 
-// names returns a JSON array of the files and commands in a fact, without the name that the fact is about.
+// The method `names` returns a JSON array of the files and commands in a fact, without the name that the fact is
+// about.
 func (f *fact) names() string {
 	text := f.lead + " " + f.text
 	all := []string{}

@@ -11,8 +11,8 @@ import (
 // If a line contains this share of a statement's terms, the line says the same as the statement.
 const same = 0.7
 
-// isSeen reports whether the model already sees what the fact says. visible is the text that the model sees. It may be
-// JSON.
+// isSeen reports whether the model already sees what the fact says. `visible` is the text that the model sees. It may
+// be JSON.
 func (f *fact) isSeen(visible []byte) bool {
 	if r := f.remedy; r != nil {
 		if r.command != "" && bytes.Contains(visible, []byte(r.command)) {

@@ -19,7 +19,7 @@ const (
 	finding
 	decision
 	rule
-	// lifted says that an earlier statement does not hold any longer.
+	// A lifted statement says that an earlier statement no longer holds.
 	lifted
 )
 

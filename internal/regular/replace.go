@@ -21,8 +21,9 @@ func RealPath(file string) (string, error) {
 	return filepath.Join(dir, filepath.Base(file)), err
 }
 
-// Replace writes content to file completely or not at all. file must be a real path: Replace follows no link. An
-// existing file keeps its permissions and owner. A new file gets perm, and belongs to the owner of its directory.
+// Replace writes a file completely or not at all. The path must be real (see RealPath), because Replace follows no
+// link. An existing file keeps its permissions and owner. A new file gets the permissions `perm`, and belongs to the
+// owner of its directory.
 func Replace(file string, content []byte, perm fs.FileMode) (err error) {
 	defer func() {
 		if err != nil {

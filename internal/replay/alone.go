@@ -19,7 +19,8 @@ const (
 // An alone is a session as its harness would send it without magicctx, with the harness's own compaction.
 type alone struct {
 	of transcript.CompactionVocabulary
-	// The summary of the newest compaction replaces the first messages. `from` is the number of these messages.
+	// `compactions` counts the compactions so far. The newest one has replaced the first `from` messages with a
+	// summary.
 	compactions, from int
 	biller            *biller
 }

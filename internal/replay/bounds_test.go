@@ -175,7 +175,8 @@ func (w *world) dial(context.Context) (io.ReadWriteCloser, error) {
 	return near, nil
 }
 
-// A fakeShim plays the shim of a harness. If it records a trace, the trace is complete once stop has returned.
+// A fakeShim plays the shim of a harness. If it records a trace, the trace is complete when the method `stop` has
+// returned.
 type fakeShim struct {
 	world   *world
 	client  *rpc.Client
@@ -384,8 +385,8 @@ func wires(t *testing.T, trace []byte) ([]schema.WireMutation, *Report) {
 }
 
 // The recorder saves the configuration just before the first pass. But a harness may ask for a system prompt even
-// earlier, and the replay needs the configuration for this prompt, too. Without it, the guidance would change at the
-// second request.
+// earlier. So the replay must already use the recorded configuration for this prompt. With another configuration, the
+// guidance would change at the second request.
 func TestConfigurationStandsBeforeTheFirstSystemPrompt(t *testing.T) {
 	usual := bytes.Join(plain(t, "pi-short.jsonl.gz"), nil)
 	other := bytes.ReplaceAll(usual, []byte(`"protected_tags":20`), []byte(`"protected_tags":7`))

@@ -37,15 +37,15 @@ func keyOf(params json.Value) (takeKey, error) {
 
 // A take is a recorded question to a hidden agent, with its answer.
 type take struct {
-	// If the shim answered with an error, failure is the error's message.
+	// If the shim answered with an error, `failure` is the error's message.
 	result  json.Value
 	failure string
 	// isWithdrawn means that the recorded host sent agent/abort for this run.
 	isWithdrawn bool
-	// title names the task of the run. isAsked is true after the replay's host has asked the question.
+	// `title` names the task of the run. `isAsked` is true after the replay's host has asked the question.
 	title   string
 	isAsked bool
-	// due is closed when the replay reaches the answer. If the trace ends first, due stays open.
+	// The channel `due` is closed when the replay reaches the answer. If the trace ends first, it stays open.
 	due chan struct{}
 }
 
@@ -60,9 +60,9 @@ func (t *take) answer() (schema.AgentRunResult, error) {
 	if err := json.Unmarshal(t.result, &r); err != nil {
 		return schema.AgentRunResult{}, fmt.Errorf("the recorded answer: %w", err)
 	}
-	// The recorded host aborted this run, either for a pass or a command, or because the run's time limit had passed.
-	// For a pass or a command, the host of this replay would have aborted the run, too. But it is still waiting for the
-	// answer, so the reason was the time limit.
+	// The recorded host aborted this run. A host aborts a run if a pass or a command needs it to end, or if the run's
+	// time limit has passed. The host of this replay gets the same passes and commands, but it still waits for the
+	// answer. So the reason was the time limit.
 	if t.isWithdrawn && r.Failure.Reason != "" {
 		r.Failure.Reason = "timeout"
 	}
@@ -74,8 +74,8 @@ func (t *take) answer() (schema.AgentRunResult, error) {
 // passes.
 type cassette struct {
 	mu sync.Mutex // guards all fields below
-	// takes are the recorded questions that the host has not asked yet. If a question was recorded several times, its
-	// takes are in the recorded order.
+	// `takes` contains the recorded questions that the host has not asked yet. If a question was recorded several
+	// times, its takes are in the recorded order.
 	takes    map[takeKey][]*take
 	recorded []*take
 	// `working` is the number of the host's background jobs that are running and may ask a question. `waiting` contains
@@ -87,7 +87,7 @@ type cassette struct {
 	// missed lists the questions that the trace does not contain.
 	asked  int
 	missed []MissedRun
-	// If live is not nil, it answers the questions, and the takes are not used.
+	// If the function `live` is not nil, it answers the questions, and the recorded answers are not used.
 	live func(schema.AgentRunParams) schema.AgentRunResult
 }
 
@@ -181,8 +181,8 @@ func (c *cassette) play(t *take) {
 	close(t.due)
 }
 
-// settle waits for the background jobs of the host. It returns when each of them has either ended, or is waiting for an
-// answer that is not due yet.
+// The method `settle` waits for the background jobs of the host. It returns when each of them has either ended, or is
+// waiting for an answer that is not due yet.
 func (c *cassette) settle(ctx context.Context) error {
 	for {
 		changed := c.untilQuiet()

@@ -228,8 +228,8 @@ func TestReplayPlaysAWrapUp(t *testing.T) {
 	}
 }
 
-// edited returns a trace in which the function `edit` has changed each line with a question or an answer of a hidden
-// agent.
+// The function `edited` returns a trace in which the function `edit` has changed each line with a question or an answer
+// of a hidden agent.
 func edited(t *testing.T, edit func(isQuestion bool, line []byte) []byte) []byte {
 	t.Helper()
 	open := make(map[string]bool)

@@ -7,7 +7,7 @@ import (
 )
 
 // A fixed bug: a session can have several traces. The store at the beginning of a later trace already counts the tokens
-// of the historian's earlier runs. compare counted these tokens once more.
+// of the historian's earlier runs. The command `compare` counted these tokens a second time.
 func TestRunsBeforeTheTraceCostNothing(t *testing.T) {
 	content := string(bytes.Join(plain(t, "history.jsonl.gz"), nil))
 	historian := func(content string) float64 {

@@ -13,7 +13,7 @@ import (
 
 const edgeTrace = "edge.jsonl.gz"
 
-// In some scenes of the edge trace (recorded by e2e/record/edge.go), the host may bust:
+// In some scenes of the edge trace (recorded by e2e/record/edge.go), the host may bust for one of these reasons:
 //   - a prompt that the provider refused for its length
 //   - pressure once the turn is over, in a fork, and after OpenCode's compaction
 //   - the force level within a turn

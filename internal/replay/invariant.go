@@ -25,7 +25,7 @@ type observation struct {
 	// The recorded array only grew since the previous pass.
 	grew          bool
 	before, after []render.Rendered
-	// dropped holds the placeholders that the session has shown so far, for example `[dropped §12§]`.
+	// `dropped` holds the placeholders that the session has shown so far, for example `[dropped §12§]`.
 	dropped map[string]bool
 }
 

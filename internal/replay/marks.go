@@ -30,7 +30,7 @@ type Marks struct {
 	Chosen   bool            `json:"chosen,omitzero"`
 }
 
-// String returns, for example, "spending balanced, high mark 65%, low mark auto".
+// String describes the marks in one line, for example "spending balanced, high mark 65%, low mark auto".
 func (m Marks) String() string {
 	return fmt.Sprintf("spending %s, high mark %.0f%%, low mark %s", m.Spending, m.High, m.LowText())
 }
@@ -108,7 +108,8 @@ func meanLow(passes []*Pass) float64 {
 	return math.Round(100 * sum / float64(busts))
 }
 
-// at returns the configuration c, changed by all settings in m that are not zero. The marks apply to every model.
+// The method `at` returns the configuration c, changed by all settings in m that are not zero. The marks apply to every
+// model.
 func (m Marks) at(c schema.Config) schema.Config {
 	c.Spending = cmp.Or(m.Spending, c.Spending)
 	if high, _ := config.Threshold(c, "", "", 0); m.High > 0 && m.High != high {
@@ -120,15 +121,15 @@ func (m Marks) at(c schema.Config) schema.Config {
 }
 
 // Near returns variants of the chosen settings. Some have another value of `spending`, and the others have a slightly
-// lower or higher mark. low is the average low mark of the busts.
+// lower or higher mark. `low` is the average low mark of the busts.
 func Near(chosen Marks, low float64) []Marks {
 	return append(chosen.others(), chosen.neighbours(low)...)
 }
 
 const gridStep = 15
 
-// Grid returns each value of `spending` with the chosen high mark, with a lower high mark and with a higher one. It
-// omits the chosen settings.
+// Grid returns all combinations of a value of `spending` and one of three high marks: the chosen one, a lower one and a
+// higher one. It leaves out the combination that the user has chosen.
 func Grid(chosen Marks, _ float64) (all []Marks) {
 	chosen.Chosen = false
 	for _, high := range []float64{max(minHighMark, chosen.High-gridStep), chosen.High, min(maxHighMark, chosen.High+gridStep)} {

@@ -52,10 +52,9 @@ func TestOtherSettingsOfTheDial(t *testing.T) {
 	}
 }
 
-// RunMarks bills a trace with the chosen marks, and with six variants of them. Without a bust, a bill would be that of
-// an unmodified prompt. So the chosen low mark is 50, which is lower than the mark that the host would choose from the
-// prices, and makes each bust remove more tokens. With a lower high mark, the session busts earlier, so the provider
-// reads fewer tokens.
+// RunMarks bills a trace with the chosen settings and with six variants: two other values of `spending`, two other high
+// marks, and two other low marks. The session must bust in each variant, because the bill would otherwise only be that
+// of an unmodified prompt. With a lower high mark, the session busts earlier, so the provider reads fewer tokens.
 func TestMarksAreBilled(t *testing.T) {
 	cfg := config.Default()
 	cfg.LowMarkPercentage = 50

@@ -26,10 +26,10 @@ func (a anyway) String() string {
 
 var whole = flag.Bool("whole", false, "replay every trace in every mode for every profile (minutes)")
 
-// anyways returns combinations of a trace, a mode and a profile. With -whole, it returns all combinations. Without it,
-// it returns all for the short trace, two for the long trace, one for Pi's long trace, and every fourth for the other
-// traces. The trace with a historian has only two combinations, in which the host asks questions that the trace does
-// not contain. The windows are so small that pressure rises again and again.
+// The function `anyways` returns combinations of a trace, a mode and a profile. With -whole, it returns all
+// combinations. Without it, it returns all for the short trace, two for the long trace, one for Pi's long trace, and
+// every fourth for the other traces. The trace with a historian has only two combinations, in which the host asks
+// questions that the trace does not contain. The windows are so small that pressure rises again and again.
 func anyways() []anyway {
 	all := []anyway{
 		{"long.jsonl.gz", "primary", "anthropic", 32_000},
@@ -130,8 +130,8 @@ func pressureFindings(passes []*Pass) []string {
 	return found
 }
 
-// own counts the host's own busts for pressure. above counts those of them that leave the prompt above the high mark.
-// Another bust may follow such a bust after only a few steps.
+// bustsForPressure counts the host's own busts for pressure (`own`), and how many of them left the prompt above the
+// high mark (`above`). After such a bust, the next one may follow within a few steps.
 func bustsForPressure(passes []*Pass) (own, above int) {
 	for _, p := range passes {
 		if !isForPressure(p) {

@@ -17,7 +17,7 @@ type mirror struct {
 	entries  []mirrored
 	revision uint64
 	patches  map[string]schema.Patch
-	// The wire consists of head, followed by those patched entries that isOnWire accepts.
+	// The wire consists of `head`, followed by those patched entries that isOnWire accepts.
 	head   []json.Value
 	start  int
 	pinned []string
@@ -34,8 +34,9 @@ func newMirror(codec transcript.Codec) *mirror {
 	return &mirror{codec: codec, patches: make(map[string]schema.Patch)}
 }
 
-// messagesOf decodes the messages of an array, of which `earlier` messages are already known. A trace may come from
-// anybody, so messagesOf refuses more messages or parts than the host accepts.
+// messagesOf decodes the messages in the attachment. `earlier` is the number of messages that the mirror has before
+// them. A trace may come from anybody, so messagesOf returns an error if there are more messages than the host accepts,
+// or if a message has too many parts.
 func messagesOf(attachment json.Value, earlier int) (messages []json.Value, err error) {
 	if err := json.Unmarshal(attachment, &messages); err != nil {
 		return nil, fmt.Errorf("messages: %w", err)

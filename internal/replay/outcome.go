@@ -34,8 +34,8 @@ func outcomesOf(passes []*Pass, unseen int) map[*Pass]Outcome {
 type stay struct {
 	// share is the share of the removed tokens that is still missing from the prompt.
 	share float64
-	// saved is the money, in $, that one removed token has saved up to this pass if it was removed before the first
-	// pass.
+	// saved is the total, in $, that a token saves from the first pass to this pass if none of these prompts contains
+	// it. So the difference between two passes is the saving of a token that was removed between them.
 	saved float64
 }
 
@@ -81,8 +81,8 @@ func bustBetween(before, bust *Pass) Outcome {
 	return o
 }
 
-// follow finds out whether and when the bust pays off. `before` is the money that one removed token had already
-// saved before the bust.
+// follow finds out whether and when the bust pays off. `before` is stay.saved at the pass before the bust. The removed
+// tokens were still in the prompt then, so follow subtracts it.
 func (o *Outcome) follow(passes []*Pass, stays []stay, before float64, unseen int) {
 	for i, p := range passes {
 		o.Gain = float64(o.Removed) * (stays[i].saved - before)

@@ -27,7 +27,7 @@ const agentTimeout = 24 * time.Hour
 // replayedParent is the parent of a session that was recorded without one but is replayed as a subagent.
 const replayedParent = "ses_replayed"
 
-// overrides change a trace, as if it had been recorded in another mode, with another profile, or in another window.
+// `overrides` change a trace, as if it had been recorded in another mode, with another profile, or in another window.
 type overrides struct {
 	mode    *mode.Mode      // nil keeps the recorded mode
 	profile *render.Profile // nil keeps the recorded profile
@@ -35,7 +35,7 @@ type overrides struct {
 	prices  Prices
 	marks   Marks
 	isLive  bool // hidden agents are asked
-	// recorded maps the new name of a renamed provider to the recorded name.
+	// The map `recorded` gives the recorded name of each renamed provider. The key is the new name.
 	recorded map[string]string
 }
 
@@ -62,8 +62,8 @@ func (v *overrides) areNone() bool {
 	return v.mode == nil && v.profile == nil && v.window == 0 && len(v.prices) == 0 && v.marks == Marks{} && !v.isLive
 }
 
-// configure sets the keys that decide the mode. It also raises the historian's time limit, which uses the machine's
-// clock: a replay may give a recorded answer later than the provider did.
+// The method `configure` sets the keys that decide the mode. It also raises the historian's time limit, which uses the
+// machine's clock: a replay may give a recorded answer later than the provider did.
 func (v *overrides) configure(c *schema.Config) {
 	c.HistorianTimeoutMS = int(agentTimeout.Milliseconds())
 	*c = v.marks.at(*c)
@@ -114,8 +114,8 @@ func providerPath(paths *transcript.Paths, m *transcript.Message) string {
 	return paths.AnswerProvider
 }
 
-// provider returns the name under which the replay passes a recorded provider to the host. If the recorded name does
-// not lead to the wanted profile, the replay invents a name, for example "replayed-1".
+// The method `provider` returns the name under which the replay passes a recorded provider to the host. If the recorded
+// name does not lead to the wanted profile, the replay invents a name, for example "replayed-1".
 func (v *overrides) provider(recorded string) string {
 	if render.ProfileOf(recorded, v.profile.Package()).Name == v.profile.Name {
 		return recorded

@@ -105,7 +105,7 @@ func TestUsageIsCountedAnew(t *testing.T) {
 	if got := usageOf(t, r, answer("a3", "4", "0"), second); got != (transcript.Usage{Output: 7}) {
 		t.Errorf("an answer that is not there yet has %+v", got)
 	}
-	// The recorded prompt keeps its recorded usage, even if the answer comes again after other prompts.
+	// The usage of a recorded prompt stays as it was recorded, even in a copy of its answer in a fork.
 	m := transcript.OpenCode{}.Decode(json.Value(answer("a4", "5", "4321")))
 	if p := r.patch(transcript.OpenCode{}, &m, &session{counted: second, isRecorded: true}); len(p) != 1 {
 		t.Errorf("a recorded prompt: %v", p)

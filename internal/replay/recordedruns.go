@@ -12,8 +12,8 @@ import (
 type recordedRuns struct {
 	trace *trace
 	takes int
-	// The keys of `asked` are the ids of requests whose questions are still open. The keys of `named` are the names of
-	// runs, and it also contains the questions that were answered.
+	// `asked` maps the id of a request to its question, until the question is answered. `named` maps the name of a run
+	// to its newest question, even after the answer.
 	asked, named map[string]*take
 }
 

@@ -18,11 +18,11 @@ import (
 // contain.
 type recount struct {
 	on bool
-	// counted holds the usage of each answer, by the time at which the answer began. A fork copies messages with new
+	// `counted` holds the usage of each answer, by the time at which the answer began. A fork copies messages with new
 	// ids, but with the same times, so the times also identify the copies.
 	counted map[int64]promptcache.Tokens
-	// unseen is the number of tokens that the trace does not show, mainly the definitions of tools: the
-	// recorded size of the first prompt minus its simulated size.
+	// `unseen` is the number of tokens that the trace does not show, mainly the definitions of tools: the recorded size
+	// of the first prompt minus its simulated size.
 	unseen int
 	began  bool
 }
@@ -91,7 +91,7 @@ func (p *player) retell(ses *session, attachment json.Value) (json.Value, error)
 	return json.Marshal(messages)
 }
 
-// retellEvent replaces the usage in an event by the usage of its pass in this replay.
+// retellEvent replaces the usage in an event with the usage that the event's pass has in this replay.
 func (p *player) retellEvent(params json.Value) (json.Value, error) {
 	var e schema.EventParams
 	if err := json.Unmarshal(params, &e); err != nil || !p.recount.on && !p.trace.cassette.hasTakes() {

@@ -73,7 +73,7 @@ type Bust struct {
 	Pass    int            `json:"pass"`
 	Verdict schema.Verdict `json:"verdict"`
 	Cause   string         `json:"cause"`
-	// Price is set only for a bust that the pass chose because it pays off: the bust's estimated cost and gain.
+	// Price is the estimated cost and gain of the bust. It is set only if the pass chose the bust because it pays off.
 	Price   schema.BustPrice `json:"price,omitzero"`
 	Outcome Outcome          `json:"outcome"`
 }
@@ -168,8 +168,8 @@ type Summary struct {
 	Detail []*Pass     `json:"detail"`
 }
 
-// A Regret says how much of the removed content the model has read again. Cost is the price of these tokens, or 0 if it
-// is unknown.
+// A Regret says how much of the removed content the model has read again. Cost is the price of the tokens that were
+// read again, or 0 if it is unknown.
 type Regret struct {
 	Removals []schema.Removal `json:"removals"`
 	Cost     float64          `json:"cost,omitzero"`

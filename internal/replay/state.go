@@ -15,8 +15,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/export"
 )
 
-// lacks adds a fact to the list of missing facts: the recorded passes depended on this fact, but the trace does not
-// contain it.
+// The method `lacks` adds a fact to the list of missing facts: the recorded passes depended on this fact, but the
+// trace does not contain it.
 func (p *player) lacks(text string, args ...any) {
 	if what := fmt.Sprintf(text, args...); !slices.Contains(p.report.Missing, what) {
 		p.report.Missing = append(p.report.Missing, what)

@@ -21,7 +21,7 @@ type Taken struct {
 	Tokens int `json:"tokens"`
 }
 
-// The host calls add while it serves a pass.
+// The host calls `add` while it serves a pass.
 type taken struct {
 	mu     sync.Mutex
 	byPass map[passKey][]Taken
@@ -45,7 +45,7 @@ func (t *taken) add(session string, pass int, edits []pipeline.Taken) {
 	t.byPass[passKey{session, pass}] = all
 }
 
-// of returns the edits of a pass and forgets them.
+// The method `of` returns the edits of a pass and forgets them.
 func (t *taken) of(session string, pass int) []Taken {
 	t.mu.Lock()
 	defer t.mu.Unlock()

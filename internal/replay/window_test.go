@@ -39,8 +39,8 @@ func TestAnAcceptedPromptIsNoOverflow(t *testing.T) {
 	}
 }
 
-// The provider may count fewer tokens than the replay, and accept a prompt with magicctx that seems too large. Then it
-// would also have accepted a prompt of this size without magicctx.
+// The provider may count fewer tokens than the replay. So it may accept a prompt that the replay takes for too large.
+// If it accepted such a prompt with magicctx, it would also have accepted a prompt of this size without magicctx.
 func TestUnmodifiedPromptIsNotRefusedWhereOursIsAccepted(t *testing.T) {
 	ours := sized(1100, 1100, 1000)
 	ours.isAccepted = true

@@ -28,8 +28,8 @@ func (r Route) Believe(configured *time.Duration, l Learned, keptWarm time.Durat
 	return b
 }
 
-// learned estimates the life from the table and from reported usage alone. Read and Miss compare a later pause with
-// this estimate.
+// The method `learned` estimates the life from the table and from reported usage alone. Read and Miss compare a later
+// pause with this estimate.
 func (r Route) learned(l Learned) Belief {
 	if l.Life <= 0 {
 		return Belief{r, r.Life, schema.CacheLifeRoute}

@@ -35,7 +35,7 @@ type Route struct {
 	// `longer` is the name of the route for requests that pay for a longer life, for example "anthropic-1h" for
 	// "anthropic".
 	longer string
-	// `quoted` is the price factor for writing that model catalogues list, if it differs from Write.
+	// `quoted` is the factor for writing according to model catalogues, if it differs from Write.
 	quoted float64
 }
 

@@ -54,8 +54,8 @@ func neighbours(all []scored) {
 	})
 }
 
-// move raises the score of a message if a message near it has a better one. It also raises the score of a commit if
-// there is a better message in the commit's project in the hour before the commit.
+// The function `move` raises the score of a message if a message near it has a better one. It also raises the score of
+// a commit if there is a better message in the commit's project in the hour before the commit.
 func move(hits []*scored) {
 	was := make(map[*scored]float64, len(hits))
 	for _, h := range hits {

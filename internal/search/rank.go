@@ -24,8 +24,8 @@ const (
 // These weights give the best ranks for the tuning queries of the judged set. Small changes of the weights hardly
 // change the ranks.
 const (
-	// together is the largest gain that a chunk can get because the query's terms are close together in it, as a share
-	// of the score. The chunk gets the whole gain if all terms of the query are next to each other.
+	// `together` is the largest gain that a chunk can get because the query's terms are close together in it, as a
+	// share of the score. The chunk gets the whole gain if all terms of the query are next to each other.
 	together = 0.5
 	// coverage is the share of the score that depends on how many of the query's terms the chunk has. A chunk with half
 	// of the terms, by weight, loses half of this share.
@@ -37,8 +37,8 @@ const (
 	// share of the term's score in that message, divided by the distance.
 	nearby = 0.3
 	far    = 3
-	// A chunk may be found only because it is near another chunk. It becomes a hit only if it reaches this share of the
-	// best score.
+	// Some chunks are found only because they are near another chunk. Such a chunk becomes a hit only if it reaches
+	// this share of the best score.
 	besideAtLeast = 0.2
 	expanded      = 12
 	// If a text contains only a synonym of a term, the term counts with the share `synonym` of its weight. A word with
@@ -59,9 +59,9 @@ const (
 	// The second hit in a message keeps only this share of its score, and the third hit only the square of this share.
 	again = 0.5
 	least = 0.1
-	// A question and its answer belong together. So if one of them scores lower, its score rises by this share of the
-	// difference between the two scores. In the same way, the score of a commit rises towards the best score in the
-	// hour before the commit.
+	// A question and its answer belong together. So the one with the lower score gains this share of the difference
+	// between their scores. In the same way, the score of a commit rises towards the best score in the hour before the
+	// commit.
 	answer       = 0.7
 	farthest     = 2              // messages
 	longTurn     = 50             // the largest distance, in messages, from a prompt to its answer
@@ -225,7 +225,7 @@ type scored struct {
 	own, near []float64
 	close     float64
 	matched   int
-	// covered is the share of the query's terms, by weight, that are in the candidate or near it.
+	// `covered` is the share of the query's terms, by weight, that are in the candidate or near it.
 	covered, total float64
 	about          words.Vector
 	// isBeside means that the candidate was not found by a term of the query, but near another candidate.

@@ -25,7 +25,7 @@ type Query struct {
 	// Dropped lists parts of messages after Through that were dropped from the prompt. The model no longer sees them,
 	// so the search includes them.
 	Dropped []index.Part
-	// Hides reports whether the model already sees a chunk. It may be nil.
+	// Hides reports whether the model already sees a chunk. The search leaves such a chunk out. Hides may be nil.
 	Hides func(*index.Hit) bool
 	// Only is a filter: chunks of another kind, role, harness, session or age are left out.
 	Only index.Filter
@@ -58,8 +58,9 @@ const (
 	// A term is frequent if more than this share of all chunks contain it. Frequent terms are used to find candidates
 	// only if the query has no other terms.
 	frequent = 0.2
-	// If a word with a similar meaning occurs in more chunks than this, the search does not look for chunks with this
-	// word. But if a chunk was found by other words, this word still adds to its score.
+	// The search also uses words whose meaning is similar to that of a term. If such a word occurs in more than
+	// maxNeighbour chunks, the search does not look for chunks with it. But if a chunk was found by other words, this
+	// word still adds to its score.
 	maxNeighbour = 500
 )
 
@@ -231,7 +232,7 @@ func (t *term) expression() string {
 	return b.String()
 }
 
-// rarest returns the terms that occur in the index, the rarest first.
+// The method `rarest` returns the terms that occur in the index, the rarest first.
 func (s *search) rarest() []term {
 	all := slices.DeleteFunc(slices.Clone(s.terms), func(t term) bool { return t.all() == 0 })
 	slices.SortStableFunc(all, func(a, b term) int { return cmp.Compare(a.all(), b.all()) })
@@ -268,14 +269,13 @@ func (s *search) collect() error {
 	return nil
 }
 
-// If a query is for one project, chunks of other projects must be skipped. Suppose that at most this many chunks
-// contain a term. Then the database reads all of them and checks the project of each. If more chunks contain the term,
-// find also requires a special term that marks the project's chunks. This costs about as much as reading `filtered`
-// chunks.
+// `filtered` decides how find searches only one project. If at most this many chunks contain a term, the database reads
+// all of them and checks the project of each. If more chunks contain the term, find also requires a special term that
+// marks the project's chunks. Looking up that term costs about as much as reading `filtered` chunks.
 const filtered = 2_000
 
-// find adds the chunks that contain t. With the operator AND, they must also contain all terms in others. With OR, they
-// must contain at least one of them.
+// find adds the chunks that contain t. With the operator AND, these chunks must also contain all terms in `others`.
+// With OR, they must contain at least one of them.
 func (s *search) find(t term, operator string, others []term) error {
 	expression := t.expression()
 	for i, other := range others {

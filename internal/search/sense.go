@@ -2,11 +2,11 @@ package search
 
 import "github.com/magicctx/magicctx-host/internal/search/words"
 
-// addSense raises the total of each candidate: the closer its meaning is to the meaning of the query, the higher the
-// gain. Two corrections make the meanings comparable. A short text says little about its meaning, so the vectors of the
-// messages near it are added to its vector. And what all candidates have in common does not distinguish them, so the
-// mean direction is subtracted. If a candidate already has most of the query's words, the words are the better sign,
-// and all gains are small.
+// addSense raises the total of each candidate: the closer its meaning is to the meaning of the query, the more it
+// gains. Two corrections make the meanings comparable. A short text says little about its meaning, so the vectors of
+// the messages near it are added to its vector. And all candidates have a part of their meaning in common, which does
+// not distinguish them. So the mean of their vectors is subtracted. If any candidate already has most of the query's
+// words, the words are the better sign, and addSense raises all totals only a little.
 func (s *search) addSense(all []scored) {
 	meaning := s.meaning.Unit()
 	if meaning == (words.Vector{}) {

@@ -8,8 +8,8 @@ import (
 	"github.com/magicctx/magicctx-host/store/index"
 )
 
-// embed gives vectors to the texts in the index, and returns a function that gives vectors to queries. A text that is
-// not in vectors gets no vector.
+// embed gives vectors to the texts in the index, and returns a function that gives vectors to queries. If the map
+// `vectors` does not contain a text, the text gets no vector.
 func embed(t *testing.T, x *index.Index, vectors map[string][]float32) func(context.Context, string, string) []float32 {
 	t.Helper()
 	var texts []index.Waiting

@@ -14,7 +14,7 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// inherited is the state that a copy takes over from another session, besides its units.
+// `inherited` is the state that a copy takes over from another session, besides its units.
 type inherited struct {
 	Edits    []store.EditRow
 	Thinking []store.ThinkingRow
@@ -104,9 +104,9 @@ func (ss *Sessions) copyOf(ctx context.Context, key store.Key, o pipeline.Outlin
 	return snap, o.CopyOf(units), nil
 }
 
-// adopt gives the fork the frozen state of its original. The first pass stores it. If you add a new kind of decision
-// about messages or units, copy it here, too: a copied unit keeps its tag and gets a new key, and a copied message gets
-// a new key (copied.Messages).
+// The method `adopt` gives the fork the frozen state of its original. The first pass stores it. If you add a new kind
+// of decision about messages or units, copy it here, too: a copied unit keeps its tag and gets a new key, and a copied
+// message gets a new key (copied.Messages).
 func (s *Session) adopt(original store.Snapshot, past copiedHistory, copied pipeline.Copy, own store.Snapshot, codec transcript.Codec) {
 	from := original.Session
 	s.Row.Epoch, s.Row.TagCounter = from.Epoch, copied.TagCounter()

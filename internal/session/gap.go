@@ -17,7 +17,7 @@ type gap struct {
 	// `summary` is the key of the harness's summary. `covered` is the last ordinal of the compartments before the gap.
 	summary string
 	covered int
-	// filler is the compartment of the missing messages (41 to 60). Its text is the harness's summary. It is
+	// `filler` is the compartment of the missing messages (41 to 60). Its text is the harness's summary. It is
 	// published together with the next compartment.
 	filler chronicle.Compartment
 	// `first` is the first message of the array. It is zero if the harness's store lacks this message.

@@ -31,7 +31,7 @@ const (
 
 // Only the holder of its lock may use the fields of a Session.
 type Session struct {
-	// locked holds a token while a call works on the session. Unlike a mutex, a channel lets a waiting call give up
+	// `locked` holds a token while a call works on the session. Unlike a mutex, a channel lets a waiting call give up
 	// when its context ends, even if the running call never returns.
 	locked chan struct{}
 	Key    store.Key
@@ -47,22 +47,22 @@ type Session struct {
 	// Inherited is the state that a fork takes over from its original. When it is stored, it becomes nil.
 	Inherited *inherited
 	Chronicle Chronicle
-	// gap describes the messages that no compartment covers although the harness has already removed them from the array.
-	// It is nil if there are none: then all messages without a compartment are in the array.
+	// `gap` describes the messages that no compartment covers although the harness has already removed them from the
+	// array. It is nil if there are none: then all messages without a compartment are in the array.
 	gap *gap
-	// states and lasting hold the features' own state for this session (see Slot). When the session is forgotten,
-	// states is discarded, but lasting stays.
+	// The maps `states` and `lasting` hold the features' own state for this session (see Slot). When the session is
+	// forgotten, the host discards `states` and keeps `lasting`.
 	states, lasting map[any]any
 	WireTokens      int
 	// SystemOf is the number of the newest stored pass that no longer waits for its system prompt, or 0 if unknown. The
-	// harness asks once per request. So if it asks again and no further pass has been stored, the pass of the second
-	// request was lost, and the journal has no line for it.
+	// harness asks for the system prompt once per request. If it asks again and no newer pass has been stored, the
+	// question belongs to a pass that could not be stored, so the journal has no line for this pass.
 	SystemOf int
 	// AnsweredAt is when the harness last reported an answer, in Unix ms.
 	AnsweredAt int64
 	// Bytes is the size of the session's messages. Reading it needs no lock.
 	Bytes atomic.Int64
-	// used is the tick of the newest use. Sessions.mu guards it.
+	// `used` is the tick of the newest use. Sessions.mu guards it.
 	used uint64
 	// LastPass is the duration of the last pass in µs. Thinking is the estimated size, in tokens, of the
 	// thinking in its wire. Reading them needs no lock.

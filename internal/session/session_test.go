@@ -34,8 +34,8 @@ func TestHostileCloneTrimPassesOverABusySession(t *testing.T) {
 	}
 }
 
-// OpenCode 2 sends a new date in a message, so its system prompt does not get old. The bug: an idle session
-// lost all bound thinking at midnight.
+// OpenCode 2 announces a new date in a message, so the date does not make its system prompt outdated. The bug: an idle
+// session nevertheless lost all bound thinking at midnight.
 func TestSystemPromptWithoutADateDoesNotGetOld(t *testing.T) {
 	const day = 24 * 60 * 60 * 1000
 	for name, want := range map[string]bool{"opencode": true, "opencode2": false, "pi": false} {

@@ -17,8 +17,8 @@ func (sb *Statuses) droppedUnits(ctx context.Context, key store.Key) ([]schema.D
 	return sb.describe(key, rows), err
 }
 
-// returnable returns the dropped units that the user can bring back. summarised is the number of dropped units that
-// cannot come back, because summaries replace their messages. head may be nil.
+// returnable returns the dropped units that the user can bring back. `summarised` is the number of dropped units
+// that cannot come back, because summaries replace their messages. `head` may be nil.
 func (sb *Statuses) returnable(ctx context.Context, key store.Key, head *schema.HeadStatus) (units []schema.DroppedUnit, summarised int, err error) {
 	rows, err := sb.Store.Reports.DroppedUnits(ctx, key)
 	if err != nil || len(rows) == 0 || head == nil || head.Through == 0 {

@@ -93,7 +93,8 @@ func historyWarnings(sessions []schema.SessionStatus, now int64) []schema.Warnin
 	return all
 }
 
-// addWork adds the current run, an unfinished recomp and a used-up budget. It locks no session.
+// addWork adds the current run, an unfinished recomp and a used-up budget. It takes no session's lock, so it never
+// waits for a pass.
 func (sb *Statuses) addWork(st *schema.HistoryStatus, s store.SessionReport) {
 	sum := s.History
 	st.Budget = sb.Budget(store.HistorianOf(s.Key))

@@ -43,8 +43,8 @@ func (sb *Statuses) tellOfBust(ps *pass.Pass) {
 	})
 }
 
-// ifFollow returns the end of the sentence "That saves …", for example " if 3 more requests follow". The bust saves the
-// money only if the session has so many further requests.
+// ifFollow returns the end of the sentence "That saves …", for example " if 3 more requests follow". If the session
+// ends earlier, the bust saves less.
 func ifFollow(passes int) string {
 	switch passes {
 	case 0:

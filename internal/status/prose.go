@@ -52,7 +52,7 @@ func (sb *Statuses) Describe(ctx context.Context, key store.Key) (schema.Command
 	return result, nil
 }
 
-// magicctx-host notes lists all promises.
+// The status shows at most maxPromises promises. The command `magicctx-host notes` lists all of them.
 const maxPromises = 5
 
 func promisesOf(open []chronicle.Note) (lines []string) {

@@ -13,8 +13,8 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// A saving is the difference between two numbers of tokens: those that a session's requests were billed for, and those
-// that they would have been billed for if magicctx had never removed anything. docs/status.md describes the estimate.
+// A saving says how many billed tokens magicctx has saved a session. It compares the tokens that were billed with an
+// estimate of the bill if magicctx had never removed anything (docs/status.md).
 type saving struct {
 	// The saving covers the passes up to number `upTo`. For `passes` of them, the usage is known.
 	upTo, passes int

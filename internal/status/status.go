@@ -28,12 +28,12 @@ type Statuses struct {
 	Options
 	savings savings
 	Titles  titles
-	// waiting contains the sessions whose status is about to be sent.
+	// `waiting` contains the sessions whose status is about to be sent.
 	waiting sync.Map
-	// publishing is held while a status is read and sent, so that an older status never follows a newer one.
+	// `publishing` is held while a status is read and sent, so that an older status never follows a newer one.
 	publishing sync.Mutex
-	// sent contains, for each session, the time of its newest status, so that statuses are at least publishEvery apart.
-	// Older times are removed. Only the holder of publishing may use the map.
+	// `sent` contains, for each session, the time of its newest status, so that statuses are at least publishEvery
+	// apart. Older times are removed. Only the holder of `publishing` may use the map.
 	sent map[store.Key]time.Time
 }
 
@@ -135,7 +135,7 @@ func (sb *Statuses) Session(ctx context.Context, p schema.SessionStatusParams) (
 	return st, err
 }
 
-// shown adds the panel for the harness's own screen.
+// The method `shown` adds the panel for the harness's own screen.
 func (sb *Statuses) shown(ctx context.Context, s store.SessionReport) schema.SessionStatus {
 	st, now := sb.statusOf(ctx, s), sb.Clock.Now()
 	var err error

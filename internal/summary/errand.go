@@ -33,22 +33,24 @@ import (
 type errand struct {
 	*run
 	host *Historian
-	// noun names the errand to the user, for example "wrap-up". command is the command that began it.
+	// `noun` is the name of the errand in texts for the user, for example "wrap-up". `command` is the command that
+	// began it.
 	noun, command string
-	// scope is the range of messages that the errand summarises, and `next` is the first of them without a new summary.
-	// If the errand continues an interrupted one, `next` starts in the middle of the scope.
+	// `scope` is the range of messages that the errand summarises, and `next` is the first of them without a new
+	// summary. If the errand continues an interrupted one, `next` starts in the middle of the scope.
 	scope  chronicle.Range
 	next   int
 	source session.RawSource
 	codec  transcript.Codec
-	// save stores the result of one chunk. finish completes the errand, for example by replacing compartments,
-	// and returns the text for the user. The caller of finish holds the session's lock.
+	// The function `save` stores the result of one chunk. The function `finish` completes the errand, for example by
+	// replacing compartments, and returns the text for the user. The caller of `finish` holds the session's lock.
 	save   func(context.Context, historian.Result) error
 	finish func(context.Context, *session.Session) (string, error)
-	// kept returns a sentence about the state after a failure, for example "The old summaries stay."
+	// If the errand fails, the function `kept` returns a sentence about the present state, for example "The old
+	// summaries stay."
 	kept func() string
-	// If the user cancels the errand, discard removes stored results that are not visible yet. If there are no such
-	// results, discard is nil.
+	// If the user cancels the errand, the function `discard` removes stored results that are not visible yet. It is nil
+	// if an errand of this kind has no such results.
 	discard func(context.Context) error
 
 	// `chunk` is the chunk that was read most recently, and `raw` holds its messages. `toldAt` is the time of the
@@ -56,9 +58,9 @@ type errand struct {
 	chunk  historian.Chunk
 	raw    []historian.Message
 	toldAt int64
-	// attempts are the requests to models whose usage is not stored yet.
+	// `attempts` lists the requests to models whose usage is not stored yet.
 	attempts []historian.Attempt
-	// done is the last message with a new summary.
+	// `done` is the ordinal of the last message with a new summary.
 	done atomic.Int64
 }
 
@@ -87,8 +89,8 @@ func (es *errands) of(key store.Key) *errand {
 	return es.under[key]
 }
 
-// cancel ends the session's errand if the user began it with `command`. If there is no such errand, for example because
-// it has just ended, cancel returns false.
+// The method `cancel` ends the session's errand if the user began it with `command`. If there is no such errand, for
+// example because it has just ended, the method returns false.
 func (es *errands) cancel(key store.Key, command string) bool {
 	es.mu.Lock()
 	defer es.mu.Unlock()
@@ -213,7 +215,7 @@ func (h *Historian) newErrand(s *session.Session, scope chronicle.Range, next in
 	return e, nil
 }
 
-// launch takes the lease and starts the errand in the background. The caller holds the session's lock.
+// The method `launch` takes the lease and starts the errand in the background. The caller holds the session's lock.
 func (h *Historian) launch(ctx context.Context, s *session.Session, e *errand) error {
 	writing, cancel := h.Guard.Writing(ctx)
 	defer cancel()
@@ -362,7 +364,7 @@ func (e *errand) tell(variant, message string) {
 // most hundreds.
 const readAhead = 256
 
-// read returns the chunk at the beginning of a range. It implements historian.ErrandPorts.Chunk.
+// The method `read` returns the chunk at the beginning of a range. It implements historian.ErrandPorts.Chunk.
 func (e *errand) read(ctx context.Context, r chronicle.Range, budget int) (historian.Chunk, []historian.Message, error) {
 	decoded := make(map[int]*transcript.Message)
 	var messages *history.Messages

@@ -151,7 +151,8 @@ type Options struct {
 	Publisher  Publisher
 	Clock      clock.Clock
 	Log        *slog.Logger
-	// IndexDir is the directory of the index of messages. If it is "", as in a replay, there are no key files.
+	// IndexDir is the directory of the index of messages. The index knows which files the sessions often read. If
+	// IndexDir is "", as in a replay, the head shows no outlines of such files.
 	IndexDir   string
 	Summarises bool
 }

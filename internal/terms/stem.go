@@ -62,9 +62,9 @@ func withoutDouble(word []byte) []byte {
 
 type derivation struct{ ending, long, short string }
 
-// Each element replaces an ending. If at least two syllables are left before the ending, `long` takes its place,
-// otherwise `short`. If one ending is the end of another, the longer one comes first in the list. The endings are those
-// of Porter's stemmer.
+// Each element replaces an ending. If at least two syllables are left before the ending, `long` replaces it, and
+// otherwise `short`. If one ending is the end of another, the longer one comes first in the list. The endings come from
+// Porter's stemmer.
 var derivations = []derivation{
 	{"ification", "ifi", "ifi"},
 	{"ization", "", "iz"},

@@ -148,7 +148,7 @@ func split(text string) []string {
 	return pieces
 }
 
-// sample returns at least n bytes of mixed text: prose, code, other scripts and noise.
+// The function `sample` returns at least n bytes of mixed text: prose, code, other scripts and noise.
 func sample(n int) string {
 	fragments := []string{
 		"The quick brown fox ", "jumps over the lazy dog. ", "func (s *Server) handle(ctx context.Context) error {\n\t",

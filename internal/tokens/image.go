@@ -101,7 +101,8 @@ func jpegSize(b []byte) (width, height uint32, ok bool) {
 	return 0, 0, false
 }
 
-// The other markers from C0 to CF start no frame: C4 and CC introduce tables, and C8 is reserved.
+// startsFrame reports whether a marker starts a frame. All markers from C0 to CF do, except three: C4 and CC introduce
+// tables, and C8 is reserved.
 func startsFrame(marker byte) bool {
 	return marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc
 }

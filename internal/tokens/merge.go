@@ -2,9 +2,9 @@ package tokens
 
 import "sync"
 
-// A merger is the working memory of one byte pair merge. The piece is a linked list of parts, named by the
-// index of their first byte. candidates is a heap of the pairs that may merge, lowest rank first and then
-// leftmost. Chinese or Japanese text has pieces of thousands of bytes, and the heap makes the merge O(n log n).
+// A merger is the working memory of one byte pair merge. The piece is a linked list of parts, named by the index of
+// their first byte. `candidates` is a heap of the pairs that may merge, lowest rank first and then leftmost. Chinese or
+// Japanese text has pieces of thousands of bytes, and the heap makes the merge O(n log n).
 type merger struct {
 	next       []int32  // start of the part that follows the part at this index
 	prev       []int32  // start of the part before the part at this index

@@ -12,8 +12,8 @@ import (
 	"sync"
 )
 
-// packed is the vocabulary in the form in which ./gen writes it, compressed with DEFLATE. It begins with the number of
-// tokens and the length of each token. Then come the bytes of all tokens, in order of rank. Numbers are unsigned
+// `packed` is the vocabulary in the form in which ./gen writes it, compressed with DEFLATE. It begins with the number
+// of tokens and the length of each token. Then come the bytes of all tokens, in order of rank. Numbers are unsigned
 // varints.
 //
 //go:embed vocabulary.bin
@@ -27,10 +27,10 @@ type vocabulary struct {
 	seed  maphash.Seed
 	text  string   // all tokens without separators, in order of rank
 	start []uint32 // start[r] is where token r begins in text, start[r+1] where it ends
-	// slots is a hash table with linear probing. Half of its slots are used. A used slot holds the upper half of a token's
-	// hash, and the token's rank + 1. A lookup compares texts only if these halves of the hashes are equal.
+	// `slots` is a hash table with linear probing. Half of its slots are used. A used slot holds the upper half of a
+	// token's hash, and the token's rank + 1. A lookup compares texts only if these halves of the hashes are equal.
 	slots []uint64
-	// pairs holds the ranks of all two-byte texts, because every merge begins with them.
+	// `pairs` holds the ranks of all two-byte texts, because every merge begins with them.
 	pairs [1 << 16]uint32
 	cache pieceCache
 }

@@ -32,8 +32,8 @@ const (
 	toldHit = 100
 )
 
-// augment searches as ctx_search does, and attaches the hits to the user's next message. If the sidekick is
-// switched on, it may replace the hits until the message comes.
+// The method `augment` searches as ctx_search does, and attaches the hits to the user's next message. If the sidekick
+// is switched on, it may replace the hits until the message comes.
 func (t *Tools) augment(ctx context.Context, c client.Client, key store.Key, directory, words string) (schema.CommandExecuteResult, error) {
 	var none schema.CommandExecuteResult
 	say := func(variant, text string) (schema.CommandExecuteResult, error) {
@@ -104,8 +104,8 @@ func told(sentence string, findings []string) string {
 	return strings.Join(lines, "\n")
 }
 
-// attach stores a text for the next message of a session, and replaces an earlier text. If `r` is not nil, it is a run
-// of the sidekick that may replace the text until the message comes.
+// The method `attach` stores a text for the next message of a session, and replaces an earlier text. If `r` is not nil,
+// it is a run of the sidekick that may replace the text until the message comes.
 func (t *Tools) attach(ctx context.Context, key store.Key, text string, r *sidekickRun) error {
 	s, err := t.Sessions.Lock(ctx, key)
 	if err != nil {

@@ -51,7 +51,7 @@ var (
 	}
 )
 
-// flush makes the next pass bust. It tells the user what this bust would do now.
+// The method `flush` makes the next pass bust. It tells the user what the bust would remove and cost if it came now.
 func (t *Tools) flush(ctx context.Context, c client.Client, key store.Key, directory string) (schema.CommandExecuteResult, error) {
 	var none schema.CommandExecuteResult
 	s, err := t.Sessions.Lock(ctx, key)

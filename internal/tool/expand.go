@@ -43,7 +43,7 @@ const (
 	expandShare  = 8
 )
 
-// limit is the window in tokens, or 0 if unknown.
+// `limit` is the window in tokens, or 0 if it is unknown.
 func pageBudget(limit int) int {
 	if limit <= 0 {
 		return expandBudget
@@ -161,7 +161,7 @@ func refusal(err error) schema.ToolExecuteResult {
 	return schema.ToolExecuteResult{Title: "nothing shown", Output: "Error: " + err.Error()}
 }
 
-// The harness has not checked the arguments.
+// Not every harness has checked the arguments.
 func expandArguments(args json.Value) (expansion, error) {
 	var a struct {
 		Start   *int   `json:"start"`

@@ -200,7 +200,7 @@ func (t *Tools) memoryPage(ctx context.Context, key store.Key, directory, rest s
 	return pageOf(fmt.Sprintf("Memory %d", id), text, choices...), nil
 }
 
-// edit calls `act` in a transaction, for the project of the session.
+// The method `edit` calls `act` in a transaction, for the project of the session.
 func (t *Tools) edit(ctx context.Context, key store.Key, directory string, act func(e *memories.Editor, project string) error) error {
 	w, err := t.writer(ctx, key, directory)
 	if err != nil {
@@ -216,8 +216,8 @@ func (t *Tools) edit(ctx context.Context, key store.Key, directory string, act f
 	return err
 }
 
-// If the user can understand the error, failed returns it as the answer to the command. Otherwise, it returns the error
-// itself.
+// The method `failed` returns an error's text as the answer to the command if the user can understand the text.
+// Otherwise, it returns the error itself.
 func (t *Tools) failed(err error) (schema.CommandExecuteResult, error) {
 	_, isRefusal := errors.AsType[memories.Refusal](err)
 	for _, known := range []error{memories.ErrUnknown, memories.ErrInactive, memories.ErrSame} {
@@ -369,8 +369,8 @@ func labelOf(act string, u schema.DroppedUnit) string {
 	return act + words.Piece(u, labelColumns-len(act))
 }
 
-// returnable returns the dropped pieces that the user can bring back, newest first. lost counts the dropped pieces
-// that cannot come back.
+// The method `returnable` returns the dropped pieces that the user can bring back, newest first. `lost` is the number
+// of dropped pieces that cannot come back.
 func (t *Tools) returnable(ctx context.Context, key store.Key, st schema.SessionStatus) (offered []schema.DroppedUnit, lost int, err error) {
 	s, err := t.Sessions.Lock(ctx, key)
 	if err != nil {

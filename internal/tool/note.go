@@ -28,7 +28,7 @@ var noteTool = tool{
 		`},"required":["action"],"additionalProperties":false}`),
 }
 
-// The reason why a call is wrong comes before noteHelp.
+// If a call is wrong, the model gets the reason, followed by noteHelp.
 const noteHelp = `
 ctx_note takes
 - action "write": content; condition if the note waits for something. The host tests "file: PATH", "no file: PATH", "merged: BRANCH", "merged: BRANCH into BRANCH", "date: 2027-01-31", "date: 2027-01-31 15:00" and "exit 0: COMMAND" (a command that you or the user run), and tells you when it holds. Any other one is yours to watch, for example "version 2 is released"

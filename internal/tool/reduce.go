@@ -69,8 +69,8 @@ func (t *Tools) queueDrops(ctx context.Context, s *session.Session, p schema.Too
 	return reply, nil
 }
 
-// dropArgument reads the tags from the arguments of a call. It has to check the arguments, because the harness has not
-// done so.
+// dropArgument reads the tags from the arguments of a call. It has to check the arguments, because not every harness
+// does so.
 func dropArgument(args json.Value) ([]int, error) {
 	var a struct {
 		Drop *string `json:"drop"`

@@ -176,7 +176,8 @@ func (r *sidekickRun) ask(lease agent.Lease) (sidekick.Result, error) {
 
 const maxOffered = 15
 
-// searches returns the hits of the user's words first, and then the best hits of each query in turn.
+// searches takes the best hit of the user's words and of each query, then the second-best hit of each, and so on. It
+// returns at most maxOffered hits, without repetitions.
 func (r *sidekickRun) searches(ctx context.Context, queries []string) (offered []sidekick.Hit, err error) {
 	lists := [][]search.Hit{r.first}
 	for _, query := range queries {

@@ -11,7 +11,8 @@ import (
 // maxRange bounds each range and the sum of all ranges of a call.
 const maxRange = 1000
 
-// parseTags reads, for example, "3,7,12-15". It ignores section signs, and returns each tag once, in ascending order.
+// parseTags reads a list of tags and ranges of tags, for example "3,7,12-15". It ignores section signs, and returns
+// each tag once, in ascending order.
 func parseTags(text string) ([]int, error) {
 	text = strings.TrimSpace(strings.ReplaceAll(text, "§", ""))
 	if text == "" {

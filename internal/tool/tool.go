@@ -23,7 +23,7 @@ import (
 	"github.com/magicctx/magicctx-host/store"
 )
 
-// Tools run the tools of the model, and the commands of the user.
+// Tools runs the tools that the model calls, and the commands that the user types.
 type Tools struct {
 	Options
 	// mu guards sidekicks, which maps each session to its newest run of the sidekick. A run is removed when it ends.

@@ -54,8 +54,8 @@ type mark struct {
 // From this pressure on, a pass may bust mid-turn.
 const forcePressure = 0.85
 
-// forceName is the name of the mark at forcePressure. It has the same number as the cause that is shown for a bust at
-// or above this mark, "85% full".
+// forceName is the name of the mark at forcePressure. If a pass busts at or above this mark, the status names the cause
+// "85% full" (internal/format), so both texts must have the same number.
 const forceName = "85%"
 
 func marksOf(st schema.SessionStatus) []mark {
@@ -73,8 +73,8 @@ func marksOf(st schema.SessionStatus) []mark {
 // A longer bar would show no more detail.
 const maxBar = 118
 
-// bar draws the window as a bar, which the parts of the prompt fill from the left, each in its colour. The marks are
-// drawn into the bar, and their names below it. If the window is unknown, the prompt fills the whole bar.
+// The method `bar` draws the window as a bar, which the parts of the prompt fill from the left, each in its colour. The
+// marks are drawn into the bar, and their names below it. If the window is unknown, the prompt fills the whole bar.
 func (s *screen) bar(st schema.SessionStatus) {
 	cells := min(s.width-2, maxBar)
 	parts, prompt := sources(st.Tokens), promptOf(st.Tokens)
@@ -155,8 +155,8 @@ func (s *screen) legend(t schema.TokensBySource) {
 	s.flow(entries, painted)
 }
 
-// flow prints the entries on as many lines as they need. `painted` holds the same entries with colour codes, which take
-// no room on the screen.
+// The method `flow` prints the entries on as many lines as they need. `painted` holds the same entries with colour
+// codes, which take no room on the screen.
 func (s *screen) flow(entries, painted []string) {
 	line, used := "", 0
 	for i, entry := range entries {

@@ -100,7 +100,8 @@ down to the mark "low". The sign … stands where a text was cut. More: docs/sta
 
 const page = 10
 
-// moved returns the position after a key was pressed. The second result is false if the key does not move the position.
+// The function `moved` returns the position after a key was pressed. The second result is false if the key does not
+// move the position.
 func moved(at int, key string, last int) (int, bool) {
 	switch key {
 	case "up", "k":

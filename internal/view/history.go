@@ -153,8 +153,8 @@ func (c tableColumn) pad(text string) string {
 	return column{width: c.width, isRight: c.isRight}.pad(text)
 }
 
-// The method `table` gives the first column the width that the other columns leave free, up to the width that
-// it needs. If the screen is too narrow, table leaves out the last columns, and names them below.
+// The method `table` gives the first column the width that the other columns leave free, but no more than it needs. If
+// the screen is too narrow, the method leaves out the last columns, and names them below the table.
 func (s *screen) table(rows int, first tableColumn, rest []tableColumn) {
 	free, fitting := s.width-2-minTitle, 0
 	for fitting < len(rest) && rest[fitting].width+2 <= free {

@@ -27,9 +27,9 @@ type Live struct {
 	Page *TextPage
 	// News are the events of the newest answer. A screen reader reads them, so each event has one line.
 	News []string
-	// requests lists the newest requests of each session, the newest last. The view knows only requests that it has seen
-	// in an answer of the host. So if the first one in a list had already begun when the view started, its figures may be
-	// incomplete.
+	// `requests` lists the newest requests of each session, the newest last. The view knows only requests that it has
+	// seen in an answer of the host. So if the first one in a list had already begun when the view started, its figures
+	// may be incomplete.
 	requests map[string][]request
 }
 
@@ -48,7 +48,7 @@ type request struct {
 	at            int64 // Unix ms
 	isBust        bool
 	cause         string
-	// tokens is the size of the prompt. It is an estimate until isMeasured is true. `all` is the number of prompt
+	// `tokens` is the size of the prompt. It is an estimate until isMeasured is true. `all` is the number of prompt
 	// tokens that the provider reported, and `read` is how many of them came from its cache.
 	tokens            int
 	isMeasured        bool

@@ -35,7 +35,8 @@ func PrintMemories(w io.Writer, all []chronicle.Memory) error {
 	return nil
 }
 
-// memoryLine returns, for example, "     7  NAMING (from agent): use bun".
+// memoryLine describes a memory in one line of a list: its id, category, remarks and content, for example "7 NAMING
+// (from agent): use bun".
 func memoryLine(m chronicle.Memory) string {
 	var about []string
 	if m.Status != chronicle.MemoryIsActive {

@@ -128,8 +128,8 @@ func (s *screen) away(v Live) {
 // The status command prints all lines of warnings.
 const maxWarningLines = 4
 
-// troubles first draws the faults that stop magicctx, in red and with their remedies. Below them, it draws the
-// warnings about a configuration, in yellow.
+// The method `troubles` first draws the faults that stop magicctx, in red and with their remedies. Below them, it draws
+// the warnings about a configuration, in yellow.
 func (s *screen) troubles(st schema.StatusResult) {
 	broken, odd := split(st)
 	if len(broken) > 0 {
@@ -148,7 +148,7 @@ func (s *screen) troubles(st schema.StatusResult) {
 	}
 }
 
-// split separates the faults that stop magicctx (`broken`) from all other warnings (`odd`).
+// The function `split` separates the faults that stop magicctx (`broken`) from all other warnings (`odd`).
 func split(st schema.StatusResult) (broken, odd []string) {
 	isListed := false
 	for _, w := range st.Warnings {

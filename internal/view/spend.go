@@ -77,7 +77,7 @@ func (s *SpendSum) add(c chronicle.Call) {
 	s.Findings += c.Findings
 }
 
-// The historian writes summaries, and the dreamer tends memories.
+// The historian writes summaries, and the dreamer maintains memories.
 const (
 	historian = "historian"
 	dreamer   = "dreamer"

@@ -10,7 +10,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/format"
 )
 
-// call returns a call of the historian that was made `hours` after the beginning of 26 November in New York.
+// The function `call` returns a call of the historian, made `hours` hours after the beginning of 26 November in New
+// York.
 func call(hours float64, project, model string, dollars float64, compartments, memories int) chronicle.Call {
 	c := chronicle.Call{
 		At: newYorkMidnight.Add(time.Duration(hours * float64(time.Hour))).UnixMilli(), Agent: "historian",

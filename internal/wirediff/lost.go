@@ -85,7 +85,7 @@ func contains(parts []transcript.Part, words string) bool {
 	return false
 }
 
-// Contains reports whether the text contains the words, in any case and on any lines.
+// Contains reports whether the text contains the words. It ignores line breaks, and upper and lower case.
 func Contains(text, words string) bool { return strings.Contains(inOneLine(text), inOneLine(words)) }
 
 func inOneLine(text string) string { return strings.ToLower(strings.Join(strings.Fields(text), " ")) }

@@ -155,8 +155,8 @@ func (r Request) summarised() (all []Change) {
 	return all
 }
 
-// messages returns the messages that the request could change, and that no summary has replaced: those after Covered
-// and Through that are older than the request.
+// messages returns the messages that the request could change. They are older than the request, and no summary had
+// replaced them before it (Covered) or has replaced them since (Through).
 func (r Request) messages(ctx context.Context, read Read) (all []rawhistory.Message, err error) {
 	const last = 1 << 40
 	size := 0

@@ -109,8 +109,8 @@ func TestSummariesStandForMessages(t *testing.T) {
 	}
 }
 
-// The piece that Find returns has to be the one whose content is gone, although another piece, which stays, has the same
-// word.
+// Several pieces may contain the words. Find must return a piece that the model no longer sees, and not one that is
+// still on the wire.
 func TestFindReturnsTheLostPieceWithTheWords(t *testing.T) {
 	snap := request().Snap
 	snap.Edits = snap.Edits[:3] // the first text and the outputs of read and bash

@@ -45,7 +45,8 @@ func faultsOf(st schema.SessionStatus, when func(ms int64) string) []string {
 	return faults
 }
 
-// retryOf says when a failing historian asks a model again. Until then, a full window gets extracts without a model.
+// retryOf says when a failing historian asks a model again. It also tells the user that the host will not wait for that
+// if the window is full: then fixed rules write the summaries ("extracts").
 func retryOf(passes int) string {
 	when := "with the next request that needs it"
 	if passes > 0 {
@@ -227,7 +228,8 @@ func budgetsOf(st schema.SessionStatus, now time.Time) string {
 	return strings.Join(stops, ". ")
 }
 
-// budgetOf says why an agent asks no model, and when it continues. Until then, the historian makes extracts.
+// budgetOf says why an agent asks no model, and when it continues. For the historian, it adds that fixed rules write
+// the summaries ("extracts") if the window becomes full before then.
 func budgetOf(agent string, b schema.BudgetStop, now time.Time) string {
 	agents := "all agents"
 	switch b.Agents {

@@ -53,14 +53,17 @@ func Panel(st schema.SessionStatus, problems []string, now time.Time) *schema.Pa
 
 const (
 	maxLine = 80
-	// fullView is the command that shows everything for which a line has no room.
+	// fullView is the command that shows everything that does not fit into a line.
 	fullView = "/ctx-status"
 )
 
 var shorter = strings.NewReplacer(" taken out", " out", "spent ", "", "less than ", "<")
 
-// linesOf joins texts to lines, from the longest line to the shortest. The lines first lose texts until only the vital
-// ones are left, then words, and then the command for the rest. An ellipsis stands for everything that is left out.
+// linesOf returns several versions of one line, from the longest to the shortest, so that a screen can choose the
+// longest that fits. The first version joins all texts and ends with fullView. The next versions leave out more and
+// more texts, until only the first `vital` texts are left. The versions after them have shorter words, and leave out
+// texts until only the first `least` are left. The last versions have no fullView. An ellipsis shows that something is
+// missing.
 func linesOf(texts []string, vital, least int) (lines []string) {
 	short := slices.Clone(texts[:vital])
 	short[0], _, _ = strings.Cut(short[0], " of ")
@@ -87,9 +90,9 @@ func linesOf(texts []string, vital, least int) (lines []string) {
 	return lines
 }
 
-// briefOf returns short texts about a session, the most important first. The first `vital` of them say how full the
-// window is, what was taken out, and what the session has cost. The first `least` of them are worth nothing without the
-// command that tells more, for example the number of problems.
+// briefOf returns short texts about a session, the most important first. The first `vital` texts say how full the
+// window is, what was taken out, and what the session has cost. A line that ends with fullView must keep at least the
+// first `least` texts. For example, if there are problems, it must keep their number, because fullView explains them.
 func briefOf(st schema.SessionStatus, problems int) (all []string, vital, least int) {
 	full := format.Percent(st.Pressure)
 	switch {

@@ -61,7 +61,8 @@ func TestPanel(t *testing.T) {
 	}
 }
 
-// The first line that fits is shown. Users who see only this line must learn what the session has cost.
+// A harness shows the first of these lines that fits into its width. If there is enough room, the line contains what
+// the session has cost.
 func TestLines(t *testing.T) {
 	fit := func(lines []string, columns int) string {
 		i := slices.IndexFunc(lines, func(line string) bool { return utf8.RuneCountInString(line) <= columns })

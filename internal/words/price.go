@@ -14,8 +14,9 @@ const mostPasses = 999
 // about 41 to come". In this example, the session will probably send 41 more requests before it must free space at any
 // cost.
 //
-// For a bust for rent, Price also compares the rent with the cost of the bust. Both are given as a number of tokens
-// read from the cache. After a lump, the rent includes the rent that is expected until the next lump.
+// For a bust for rent, Price also compares the rent with the cost of the bust. It gives both as the number of tokens
+// that could be read from the cache for this money. After a lump, the rent includes the rent that is expected until the
+// next lump.
 func Price(b schema.BustPrice) string {
 	text := fmt.Sprintf("re-sends %s, removes %s", format.Tokens(b.Resent), format.Tokens(b.Removed))
 	n := math.Ceil(b.BreakEven)

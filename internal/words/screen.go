@@ -66,8 +66,9 @@ func faultOf(text string) []string {
 	return lines
 }
 
-// Screen describes a session in lines for a terminal of this width: its panel, and the newest pieces that were
-// taken out of the prompt. `returnable` are the pieces that the user can bring back, and summarised counts the others.
+// Screen describes a session in lines for a terminal of this width: its panel, and the newest pieces that were taken
+// out of the prompt. `returnable` are the pieces that the user can bring back. `summarised` is the number of all other
+// removed pieces.
 func Screen(st schema.SessionStatus, returnable []schema.DroppedUnit, summarised, columns int) []string {
 	p, columns := st.Panel, min(max(columns, leastColumns), mostColumns)
 	lines := []string{format.Cut(strings.TrimSpace("magicctx  "+format.Clean(st.Title)), columns), format.Cut(p.Size, columns), "", barOf(p, columns)}
@@ -89,7 +90,8 @@ func Screen(st schema.SessionStatus, returnable []schema.DroppedUnit, summarised
 	return lines
 }
 
-// Summarised says in one line, or none, where n dropped pieces are that cannot come back.
+// Summarised returns a line about the n dropped pieces that cannot come back, because their messages are summarised.
+// The line says how the user can see these messages. If n is 0, Summarised returns no line.
 func Summarised(n int) []string {
 	if n == 0 {
 		return nil

@@ -5,9 +5,9 @@ import "fmt"
 // An EditKind names the effect of an edit.
 type EditKind string
 
-// Clamp, Withhold, Skeleton and Drop replace content. In this order, each of them replaces more than the one before. A
-// pass may only replace more of a unit, for example change a clamp to a drop. Only the user can have an edit taken back
-// (Additions.Restored).
+// Clamp, Withhold, Skeleton and Drop replace content. They are in ascending order: each of them replaces more than the
+// one before. A pass may change such an edit only to a stronger one, for example a clamp to a drop. Only the user can
+// have an edit taken back (Additions.Restored).
 const (
 	// NoEdit means that the content is whole.
 	NoEdit EditKind = ""
@@ -71,8 +71,8 @@ func (t Treatment) Covers(e Edit) bool { return t.with(e) == t }
 // IsWhole reports whether no edit has changed the content.
 func (t Treatment) IsWhole() bool { return t.Edit == NoEdit && t.Level == 0 }
 
-// restored returns the treatment after the user has taken the edits back. The content is whole again, but injected
-// blocks and reasoning stay removed.
+// The method `restored` returns the treatment after the user has taken the edits back. The content is whole again, but
+// injected blocks and reasoning stay removed.
 func (t Treatment) restored() Treatment {
 	t.Edit, t.Clamped, t.Level = NoEdit, false, 0
 	return t

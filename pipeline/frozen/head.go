@@ -11,8 +11,8 @@ type Head struct {
 	// covers nothing, and its ordinal is 0.
 	Through string
 	Ordinal int
-	// The array may begin with a summary by the harness. AfterSummary is the key of the summary with which it began
-	// when the message Through was summarised, or "" if there was none.
+	// The array may begin with a summary by the harness. AfterSummary is the key of that summary when the message
+	// Through was summarised, or "" if the array then began without a summary.
 	AfterSummary string
 	// Pinned holds the keys of covered prompts that stay on the wire, oldest first. If there are fewer than MaxPinned,
 	// the other elements are "".
@@ -86,7 +86,7 @@ func (s *State) HideHead(hidden bool) (isNew bool) {
 	return true
 }
 
-// Covers reports whether the head replaces a message. It ignores that the head may be hidden.
+// Covers reports whether the head replaces a message. The result is the same while the head is hidden.
 func (s *State) Covers(messageKey string) bool { return s.covered[messageKey] }
 
 // HeadTokens returns the size of the head's messages, or 0 if the head is hidden.
@@ -97,7 +97,7 @@ func (s *State) HeadTokens() int {
 	return s.Head.Tokens()
 }
 
-// Cover adds a message to those that the head replaces. The harness has inserted it between covered messages after the
+// Cover makes the head replace one more message, which the harness has inserted between covered messages after the
 // fold.
 func (s *State) Cover(messageKey string) {
 	if s.covered[messageKey] {

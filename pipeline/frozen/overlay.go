@@ -7,8 +7,8 @@ import (
 
 // Additions holds everything that one busting pass adds to the frozen state.
 type Additions struct {
-	// Restored lists the tags of units whose edits the pass takes back. This happens before it adds Edits. If the
-	// message of such a unit was a shell, it is no longer a shell, because it has content again.
+	// Restored lists the tags of units whose edits the pass takes back. The pass takes them back before it adds Edits.
+	// If the message of such a unit was a shell, it has content again, so it is no longer a shell.
 	Restored []int
 	Edits    []Edit
 	// Released lists the tags of units that the user wanted to keep, but that the pass had to remove. Afterwards, they

@@ -75,7 +75,7 @@ func Baseline(in BaselineInput) BaselineText {
 	memories := selectMemories(ofProject, in.FoldedAt, in.MemoryBudget, in.CountText)
 	aboutUser := selectMemories(ofUser, in.FoldedAt, userBudget, in.CountText)
 	record, tiers := in.record()
-	rules := userRules(in.Compartments, tiers, in.HistoryBudget, in.CountText)
+	rules := userRules("user-rules", in.Compartments, tiers, min(rulesBudget, int(rulesShare*float64(in.HistoryBudget))), in.CountText)
 	keyFiles, shown := keyFileBlock(in.KeyFiles, in.KeyFileBudget, in.CountText)
 	docs := docsBlock(in.Docs, in.DocsBudget, in.CountText)
 	projectMemory, userMemory := memoryBlock("project-memory", memoryNotice, memories), memoryBlock("user-memory", userNotice, aboutUser)

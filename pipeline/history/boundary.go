@@ -3,7 +3,8 @@ package history
 // If at most smallRest tokens are left before the protected tail, they join the tail: they are not worth a compartment.
 const smallRest = 256
 
-// Snapshot divides the session for a request. docs/history.md describes each step.
+// Snapshot divides the session for a run of the historian: it decides which messages the run summarises, and where the
+// protected tail begins. docs/history.md describes each step.
 func (s Situation) Snapshot(r Request) Snapshot {
 	d := division{Situation: s, uncovered: FirstUncovered(s.Covered), out: Snapshot{
 		Request: r, Start: FirstUncovered(s.Covered), Last: s.Messages.Total(), Limit: s.Limit, Usage: s.Usage,

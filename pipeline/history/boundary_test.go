@@ -6,7 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// link adds the calls and results of the arcs to m. If an arc is open (`last` is 0), its call gets no result.
+// The function `link` adds the calls and results of the arcs to m. If an arc is open (`last` is 0), its call gets no
+// result.
 func link(m *Messages, arcs ...arc) *Messages {
 	for _, a := range arcs {
 		first := &m.Between(a.first, a.first+1)[0]

@@ -78,7 +78,8 @@ type reader struct {
 	chunk           Chunk
 	budget, ceiling int
 	count           func(string) int
-	// next is the first ordinal that no block covers. noise is the ordinal of the newest noise message (see ReadChunk).
+	// `next` is the first ordinal that no block covers. `noise` is the ordinal of the newest noise message (see
+	// ReadChunk).
 	next, noise int
 	current     *block
 	isFull      bool
@@ -101,7 +102,7 @@ type block struct {
 	hasWords bool
 }
 
-// read returns false if the budget is used up.
+// The method `read` returns false if the budget is used up.
 func (r *reader) read(m *Message) bool {
 	voices, hasWords := condense(m)
 	if len(voices) == 0 {
@@ -207,7 +208,7 @@ func (r *reader) countCluster(c *block) {
 	}
 }
 
-// finish extends the chunk over noise at the end of the range, and fills Lines. messages are the readable messages of
+// finish extends the chunk over noise at the end of the range, and fills Lines. `messages` are the readable messages of
 // the range.
 func (r *reader) finish(messages []Message) {
 	c := &r.chunk
@@ -339,8 +340,8 @@ func condensed(o transcript.Said) string {
 	return fmt.Sprintf("%s… (%d characters)", string(runes[:min(len(runes), maxOther)]), utf8.RuneCountInString(o.Text))
 }
 
-// collapse replaces each sequence of white space with one blank. To be sure that the result is one line, it also treats
-// as white space every character that a reader might take for a line end.
+// collapse replaces each sequence of white space with one blank. The result must be one line for every reader. So
+// collapse treats each character that a reader might take for a line end as white space, too.
 func collapse(s string) string {
 	return strings.Join(strings.FieldsFunc(s, func(r rune) bool {
 		return text.IsJSSpace(r) || r == '\u0085' || r >= '\x1c' && r <= '\x1e'

@@ -23,14 +23,11 @@ func RenderCompartment(c *chronicle.Compartment, tier int) string {
 	return tag + ">\n" + body + "\n</compartment>"
 }
 
-// missingTiers is the number of tiers, from the first on, that list the missing anchors.
-const missingTiers = 2
-
-// bodyOf returns the compartment's text at a tier. The last line of a detailed tier lists the missing anchors.
+// bodyOf returns the compartment's text at a tier. At the tiers 1 and 2, its last line lists the missing anchors.
 func bodyOf(c *chronicle.Compartment, tier int) string {
 	text := escapeContent(strings.TrimSpace(textOf(c, tier)))
 	missing := oneLine(c.Missing)
-	if tier > missingTiers || missing == "" {
+	if tier > 2 || missing == "" {
 		return text
 	}
 	line := "missing: " + escapeContent(missing)

@@ -11,8 +11,8 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/history"
 )
 
-// The cases are reference vectors, with one difference: only this package also escapes "'" in a title, as in every other
-// attribute.
+// The cases come from the reference implementation, except for one difference: this package escapes "'" in a title,
+// too, as in every other attribute.
 func TestRenderCompartmentVectors(t *testing.T) {
 	tiers := chronicle.Compartment{
 		Start: 1, End: 10, Title: `T & <b> "q" 'a'`,

@@ -24,7 +24,7 @@ var tierEnds = [Archived - 1]float64{0.201, 0.729, 1.322, 2.587}
 // tierCosts has the average size of a compartment at each tier, in tokens.
 var tierCosts = [Archived]int{322, 109, 35, 20, 0}
 
-// TierOf returns the tier of a compartment, 1 to Archived. The newest compartment has the index 1. importance is 1 to
+// TierOf returns the tier of a compartment, 1 to Archived. The newest compartment has the index 1. `importance` is 1 to
 // 100.
 func TierOf(index, importance int, pressure float64) int {
 	age := float64(max(index, 1) - 1)
@@ -39,8 +39,8 @@ func TierOf(index, importance int, pressure float64) int {
 	return Archived
 }
 
-// DecayPressure returns the pressure at which all compartments together are about as large as the budget, but at
-// least minPressure. budget is in tokens. importances holds the importance of each compartment, newest first. Without
+// DecayPressure returns the pressure at which all compartments together are about as large as the budget, but at least
+// minPressure. `budget` is in tokens. `importances` contains the importance of each compartment, newest first. Without
 // a budget, the pressure is 1.
 func DecayPressure(importances []int, budget float64) float64 {
 	if !(budget > 0) { // !(>) is true for NaN

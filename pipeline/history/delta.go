@@ -2,6 +2,7 @@ package history
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/magicctx/magicctx-host/internal/chronicle"
@@ -55,6 +56,7 @@ func Delta(in DeltaInput) DeltaText {
 	for _, block := range []string{
 		updatesBlock(updates, in.Shown),
 		newCompartmentsBlock(in.Compartments),
+		userRules("new-user-rules", in.Compartments, slices.Repeat([]int{1}, len(in.Compartments)), rulesBudget, in.CountText),
 		memoryBlock("new-memories", memoryNotice, selectMemories(ofProject, in.FoldedAt, in.MemoryBudget, in.CountText)),
 		memoryBlock("new-user-memories", userNotice, selectMemories(ofUser, in.FoldedAt, deltaBudget(userBudget), in.CountText)),
 		keyFileUpdates(in.StaleKeyFiles),

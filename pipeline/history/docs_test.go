@@ -14,7 +14,7 @@ func TestCanonicalDoc(t *testing.T) {
 		"\n\n  a":                                "\n\n  a", // the beginning stays
 		" \n\t\n":                                "",
 		"a\xffb":                                 "a\ufffdb",
-		// A repository could use characters that a reviewer does not see to give orders to the model.
+		// To give orders to the model, a repository could hide them in characters that a reviewer does not see.
 		"a\U000e0072\U000e006d\u200b\u202e\u2066\x1b[8mb\tc": "a[8mb\tc",
 		"a\U000e0154\U000e0162\ufe02\u3164b":                 "ab",
 		"❤\ufe0f":                                            "❤\ufe0f",

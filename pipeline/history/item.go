@@ -18,9 +18,9 @@ const itemNotice = "The user or you have said that this must still happen, or mu
 func itemLine(n *chronicle.Note, session string) string {
 	tag := `  <item id="` + strconv.FormatInt(n.ID, 10) + `" by="` + escapeAttribute(string(n.SaidBy)) + `"`
 	if n.Session != session {
-		tag += ` session="` + escapeAttribute(WithoutTags(n.Session)) + `"`
+		tag += ` session="` + escapeAttribute(n.Session) + `"`
 	}
-	return tag + ` message="` + strconv.Itoa(n.Message) + `">` + escapeContent(WithoutTags(n.Content)) + "</item>"
+	return tag + ` message="` + strconv.Itoa(n.Message) + `">` + escapeContent(n.Content) + "</item>"
 }
 
 // others is the number of promises that exceed the budget.

@@ -35,8 +35,8 @@ func keyFileBlock(all []KeyFile, budget int, count func(string) int) (block, sho
 		if f.Reads == 0 || f.Outline == "" {
 			continue
 		}
-		outline := escapeContent(WithoutTags(CanonicalDoc(f.Outline)))
-		text := `  <key-file path="` + escapeAttribute(WithoutTags(f.Path)) + "\">\n" + outline + "\n  </key-file>"
+		outline := escapeContent(CanonicalDoc(f.Outline))
+		text := `  <key-file path="` + escapeAttribute(f.Path) + "\">\n" + outline + "\n  </key-file>"
 		if size := count(text); size <= left {
 			left -= size
 			lines = append(lines, text)
@@ -73,9 +73,9 @@ func StaleKeyFiles(shown string, now []KeyFile) (stale []string) {
 			switch {
 			case f.Path != path:
 			case f.IsGone:
-				stale = append(stale, `  <gone path="`+escapeAttribute(WithoutTags(path))+`"/>`)
+				stale = append(stale, `  <gone path="`+escapeAttribute(path)+`"/>`)
 			case outlineHash(f) != hash:
-				stale = append(stale, `  <stale path="`+escapeAttribute(WithoutTags(path))+`"/>`)
+				stale = append(stale, `  <stale path="`+escapeAttribute(path)+`"/>`)
 			}
 		}
 	}

@@ -32,9 +32,9 @@ func lineOf(m *chronicle.Memory) string {
 		tag += ` project="` + escapeAttribute(m.SharedBy) + `"`
 	}
 	if m.Doubt != "" {
-		tag += ` doubtful="` + escapeAttribute(WithoutTags(m.Doubt)) + `"`
+		tag += ` doubtful="` + escapeAttribute(m.Doubt) + `"`
 	}
-	return tag + ` importance="` + strconv.Itoa(importance) + `">` + escapeContent(WithoutTags(m.Content)) + "</memory>"
+	return tag + ` importance="` + strconv.Itoa(importance) + `">` + escapeContent(m.Content) + "</memory>"
 }
 
 func isHearsay(s chronicle.Source) bool { return s == chronicle.FromTool || s == chronicle.FromWeb }
@@ -145,7 +145,7 @@ func changeLine(u chronicle.MemoryChange, shown []int64) string {
 	id := strconv.FormatInt(u.Memory, 10)
 	switch {
 	case !isFinal(u):
-		return `  <updated id="` + id + `"` + fromAttribute(u.Source) + `>` + escapeContent(WithoutTags(u.Content)) + "</updated>"
+		return `  <updated id="` + id + `"` + fromAttribute(u.Source) + `>` + escapeContent(u.Content) + "</updated>"
 	case u.Kind == chronicle.MemorySuperseded && slices.Contains(shown, u.SupersededBy):
 		return `  <superseded id="` + id + `" by="` + strconv.FormatInt(u.SupersededBy, 10) + `"/>`
 	default:

@@ -12,7 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/history"
 )
 
-// hundred counts every text as 100 tokens, so that a budget is a number of lines.
+// The function `hundred` counts every text as 100 tokens, so that a budget is a number of lines.
 func hundred(string) int { return 100 }
 
 func shownMemories(budget int, memories ...chronicle.Memory) []int64 {

@@ -25,8 +25,8 @@ type Message struct {
 	Others []transcript.Said
 	Calls  []Call
 	// IsContinued means that the answer ends with calls that the provider itself runs, for example a web search. The
-	// provider joins the next answer with this one. Anthropic requires that the joined answer begins with the thinking
-	// of the first.
+	// provider joins the next answer with this one, and Anthropic requires that the joined answer begins with the
+	// thinking of the first. So a summary must not end between the two.
 	IsContinued bool
 }
 
@@ -59,9 +59,9 @@ func MessageOf(m *transcript.Message, ordinal, tokens int) Message {
 	return out
 }
 
-// say adds the text of a part to the message. If the harness wrote the text, say removes reminders from it. If the user
-// wrote it, a reminder stays, because the user may have typed it. But say puts it into Others, since it may also come
-// from the harness.
+// The method `say` adds the text of a part to the message. If the harness wrote the text, reminders are removed from
+// it. If the user wrote the text, a reminder in it stays, because the user may have typed it. But this reminder goes
+// into Others, because the harness may have added it.
 func (m *Message) say(p *transcript.Part) {
 	words := "" // of the message's author
 	for _, s := range p.Said() {

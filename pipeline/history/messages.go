@@ -16,7 +16,8 @@ type Messages struct {
 	reads []int
 }
 
-// NewMessages returns the messages of a session that has total messages. list is sorted by ordinal.
+// NewMessages returns the messages of a session. `list` contains the readable ones, sorted by ordinal, and `total`
+// counts the unreadable ones, too.
 func NewMessages(list []Message, total int) *Messages {
 	for i := range list {
 		total = max(total, list[i].Ordinal)
@@ -77,8 +78,8 @@ func (m *Messages) suffixStart(tokens int) int {
 	return sort.Search(len(m.sums), func(n int) bool { return m.sums[n] > all-tokens })
 }
 
-// A run reads messages from start on, at most the given tokens, but at least one message. prefixEnd returns the ordinal
-// after the last message that the run reads.
+// prefixEnd returns where a run that begins at the message `start` has to end (exclusive). The run may read at most
+// `tokens` tokens, and no message from `end` on, but it always reads at least one message.
 func (m *Messages) prefixEnd(start, end, tokens int) int {
 	if tokens <= 0 || start >= end {
 		return start

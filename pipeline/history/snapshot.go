@@ -20,9 +20,9 @@ func FirstUncovered(covered int) int { return max(1, covered+1) }
 type Mode uint8
 
 const (
-	// Incremental: the messages before the protected tail.
+	// Incremental: the run may summarise the messages before the protected tail.
 	Incremental Mode = iota
-	// WrapUp: all messages before the newest turns, now.
+	// WrapUp: the run summarises all messages before the newest turns at once, because the user has asked for it.
 	WrapUp
 )
 

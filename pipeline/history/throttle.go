@@ -10,8 +10,8 @@ type Throttle struct {
 	Money        float64
 	// Pass is the number of the pass on which the newest run began or ended.
 	Pass int
-	// Waited counts the passes on which the trigger wanted a run, but no run began or was in progress. A new run and a
-	// new compartment reset it to 0.
+	// Waited counts the passes on which the trigger wanted a run, but none was in progress and none began. A new run
+	// and a new compartment reset it to 0.
 	Waited int
 	// Bouts counts how often the throttle has forgotten the failed runs and let a model try again (see `forgotten`). It
 	// is reset when a model writes a compartment.
@@ -19,7 +19,7 @@ type Throttle struct {
 }
 
 type Demand struct {
-	// Pass is the number of the session's pass.
+	// Pass is the number of the current pass of the session.
 	Pass     int
 	Snapshot Snapshot
 	// Room is the size of the window below the execute threshold, in tokens.
@@ -43,7 +43,7 @@ const (
 
 type Grant struct {
 	Way Way
-	// If Way is ByModel, Tokens is the largest number of tokens of messages that the run may read.
+	// If Way is ByModel, the run may read messages of at most this many tokens.
 	Tokens int
 	// IsFault means that messages have waited for a summary for too many passes. The session's status shows this fault.
 	IsFault bool
@@ -69,8 +69,8 @@ func (t Throttle) at(pass int) Throttle {
 	return Throttle{Waited: t.Waited, Bouts: t.Bouts + 1}
 }
 
-// Next decides whether a model summarises on this pass, or the host itself, or nobody. Below the low mark, messages can
-// wait for a model. Above it, space is needed: if the models have used up their allowance, or if the messages have
+// Next decides who summarises on this pass: a model, the host itself, or nobody. Below the low mark, messages can wait
+// for a model. Above it, the session needs space: if the models have used up their allowance, or if the messages have
 // waited for maxWaited passes, the host writes an extract. So above the low mark, Next returns Wait at most maxWaited
 // times in a row.
 func (t Throttle) Next(d Demand) Grant {
@@ -92,9 +92,9 @@ func (t Throttle) Next(d Demand) Grant {
 	return grant
 }
 
-// left returns how many more tokens the models may read before a run succeeds. isSpent means that they may read no
-// more, because the allowance of tokens or money is used up. One failed run alone never uses it up: the second run
-// reads only half of the chunk, so it may succeed.
+// The method `left` returns how many tokens are left in the allowance for failed runs. isSpent means that the host must
+// not ask a model again, because the allowance of tokens or money is used up. One failed run alone never uses it up:
+// the second run reads only half of the chunk, so it may succeed.
 func (t Throttle) left(d Demand) (tokens int, isSpent bool) {
 	allowed := allowance(d.Snapshot.Usage, d.Snapshot.Cap, d.Room)
 	tokens = allowed - t.Tokens
@@ -119,8 +119,8 @@ func (t Throttle) Waits() Throttle {
 	return t
 }
 
-// Begun records that a model begins a run on a pass. It counts the granted tokens as read immediately. If it waited for
-// the end of the run, a run that crashes would cost nothing.
+// Begun records that a model begins a run on a pass. It counts the granted tokens as read before the run has read them.
+// Otherwise, a run that ends in a crash would use up nothing of the allowance.
 func (t Throttle) Begun(pass int, g Grant) Throttle {
 	t = t.at(pass)
 	t.Runs, t.Tokens, t.Pass, t.Waited = t.Runs+1, t.Tokens+g.Tokens, pass, 0

@@ -108,7 +108,7 @@ func Trigger(f TriggerFacts) TriggerResult {
 	return r
 }
 
-// If nothing is eligible, force shrinks the protected tail.
+// The method `force` decides from the force level on. If no message is eligible, it shrinks the protected tail.
 func (r *TriggerResult) force(f TriggerFacts) {
 	if f.dropsSuffice() {
 		r.Reason = NoRunDropsSuffice

@@ -8,31 +8,35 @@ import (
 )
 
 // rulesBudget limits the user's rules in the head, in tokens. In a small window, they get a share of the history's
-// budget.
+// budget. The shortest rule has about leastRule tokens.
 const (
 	rulesBudget = 400
 	rulesShare  = 0.1
+	leastRule   = 12
 )
 
-const rulesNotice = "Rules that the user has typed in messages whose summaries no longer contain them. They still hold, unless a later message of the user says otherwise."
+const rulesNotice = "Rules in the user's own words, oldest first, from messages that summaries have replaced. A rule holds unless a later one, or a later message of the user, says otherwise."
 
-// userRules returns the section of the user's lasting rules that no compartment shows any more, oldest first. A
-// compartment loses such a rule when it decays, but the model must follow the rule for the rest of the session. If the
-// rules exceed the budget, the section shows the newest.
-func userRules(compartments []chronicle.Compartment, tiers []int, historyBudget int, count func(string) int) string {
-	left := min(rulesBudget, int(rulesShare*float64(historyBudget)))
+// userRules returns the section with the user's lasting rules that no compartment shows word by word. The line of missing
+// anchors does not count, because it only says that the summary lacks something. A compartment loses its rules when it
+// decays, but the model must follow them for the rest of the session. If the rules exceed the budget, the section shows
+// the newest.
+func userRules(name string, compartments []chronicle.Compartment, tiers []int, budget int, count func(string) int) string {
 	seen := map[string]bool{}
 	var lines []string
 	for i, c := range slices.Backward(compartments) {
 		for _, r := range slices.Backward(c.Rules) {
 			words := oneLine(r.Words)
-			if seen[words] {
+			if budget < leastRule || seen[words] {
 				continue
 			}
 			seen[words] = true
-			line := `  <rule message="` + strconv.Itoa(r.Message) + `">` + escapeContent(WithoutTags(words)) + "</rule>"
-			if size := count(line); size <= left && !isShown(r, tiers[i]) {
-				left -= size
+			if tiers[i] <= r.Tiers {
+				continue
+			}
+			line := `  <rule message="` + strconv.Itoa(r.Message) + `">` + escapeContent(words) + "</rule>"
+			if size := count(line); size <= budget {
+				budget -= size
 				lines = append(lines, line)
 			}
 		}
@@ -41,10 +45,5 @@ func userRules(compartments []chronicle.Compartment, tiers []int, historyBudget 
 		return ""
 	}
 	slices.Reverse(lines)
-	return element("user-rules", append([]string{rulesNotice}, lines...)...)
-}
-
-// isShown reports whether a compartment at this tier shows the rule, in its text or in the line of missing anchors.
-func isShown(r chronicle.Rule, tier int) bool {
-	return tier <= r.Tiers || r.Tiers == 0 && tier <= missingTiers
+	return element(name, append([]string{rulesNotice}, lines...)...)
 }

@@ -31,12 +31,24 @@ func TestRulesOfTheUserOutliveTheirCompartment(t *testing.T) {
 	got := history.Baseline(history.BaselineInput{Compartments: compartments, CountText: tokens.Count, HistoryBudget: 4000})
 	_, section, _ := strings.Cut(got.Text, "</session-history>\n\n")
 	want := `<user-rules>
-Rules that the user has typed in messages whose summaries no longer contain them. They still hold, unless a later message of the user says otherwise.
+Rules in the user's own words, oldest first, from messages that summaries have replaced. A rule holds unless a later one, or a later message of the user, says otherwise.
   <rule message="2">Always use &lt;tabs&gt; § 3§.</rule>
   <rule message="6">Always answer in French.</rule>
+  <rule message="70">Always sign.</rule>
 </user-rules>`
 	if section != want || got.Tiers[history.Archived-1] == 0 {
 		t.Errorf("%d archived\n%s\nwant\n%s", got.Tiers[history.Archived-1], section, want)
+	}
+}
+
+// The delta shows a rule that the newest summary lacks, because the next fold may be far away.
+func TestDeltaShowsRulesThatASummaryLacks(t *testing.T) {
+	c := chronicle.Compartment{Start: 1, End: 2, Title: "T", Tiers: [4]string{"U: Always sign."}, Missing: "Never push.", Rules: []chronicle.Rule{
+		{Words: "Always sign.", Message: 1, Tiers: 1}, {Words: "Never push.", Message: 2},
+	}}
+	text := history.Delta(history.DeltaInput{Compartments: []chronicle.Compartment{c}, CountText: tokens.Count}).Text
+	if !strings.Contains(text, "\n  <rule message=\"2\">Never push.</rule>\n</new-user-rules>") || strings.Contains(text, "<rule message=\"1\">") {
+		t.Error(text)
 	}
 }
 
@@ -53,9 +65,6 @@ func TestEachRuleOfTheUserIsInTheBaseline(t *testing.T) {
 				if tier < held {
 					c.Tiers[tier] += words
 				}
-			}
-			if held == 0 {
-				c.Missing = words
 			}
 			c.Rules = []chronicle.Rule{{Words: words, Message: i + 1, Tiers: held}}
 			all = append(all, c)

@@ -17,8 +17,8 @@ import (
 // The expected numbers come from an independent implementation of the same rules, which comments call the reference.
 // Where this package differs from the reference, a comment says why.
 
-// session returns messages with these roles and sizes. Each letter of `roles` is one message: u is the user, and a is
-// the assistant.
+// The function `session` returns messages with these roles and sizes. Each letter of `roles` is one message: u is the
+// user, and a is the assistant.
 func session(roles string, sizes ...int) *Messages {
 	list := make([]Message, len(roles))
 	for i, r := range roles {
@@ -250,7 +250,8 @@ func TestCommits(t *testing.T) {
 	}
 }
 
-// conversation builds messages as the host would: OpenCode's codec reads them, and the host numbers them.
+// The function `conversation` builds messages as the host would: OpenCode's codec reads them, and the host numbers
+// them.
 func conversation(t *testing.T, raws ...string) *Messages {
 	t.Helper()
 	var list []Message
@@ -394,8 +395,8 @@ func TestTriggerForSizeInASmallWindow(t *testing.T) {
 	}
 }
 
-// In a window of 1M tokens, a session has become very expensive by the time when usage reaches the threshold. So a run
-// must begin earlier, as soon as the rent pays for it.
+// In a window of 1M tokens, a session has become very expensive by the time it reaches the high mark. So a run must
+// begin earlier, as soon as the rent has reached the run's cost.
 func TestTriggerForRent(t *testing.T) {
 	list := slicesOf(Message{Role: transcript.Assistant, Texts: []string{strings.TrimSpace(strings.Repeat("word ", 300))}, Tokens: 900}, 40)
 	for i := range list {

@@ -27,7 +27,7 @@ const (
 type Reading struct {
 	// Undropped is the size in tokens of the tool output that the model could drop.
 	Undropped int
-	// Pressure is the size of the prompt as a share of the execute threshold. From 1 on, a pass may bust.
+	// Pressure is the size of the prompt as a share of the execute threshold. If it is 1 or more, a pass may bust.
 	Pressure float64
 	// Window is the part of the model's window below the execute threshold in tokens, 0 if unknown.
 	Window int

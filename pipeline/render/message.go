@@ -131,7 +131,7 @@ type messageRenderer struct {
 	units     []*frozen.Unit
 	unthought bool
 	removed   []bool
-	// changed marks the parts whose form on the wire differs from the form that the model wrote.
+	// `changed` marks the parts whose form on the wire differs from the form that the model wrote.
 	changed []bool
 	patch   schema.Patch
 }
@@ -176,9 +176,9 @@ func (r *messageRenderer) contents() {
 	}
 }
 
-// leave removes the whole message, including hidden texts and hidden reasoning. Such a part may be hidden only because
-// it is empty. The harness sends empty parts to some providers, and a provider would refuse a request with only this
-// part left.
+// The method `leave` removes the whole message, including hidden texts and hidden reasoning. A part may be hidden only
+// because it is empty, but the harness sends empty parts to some providers. If only such a part were left of the
+// message, the provider would refuse the request.
 func (r *messageRenderer) leave() {
 	for i := range r.m.Parts {
 		p := &r.m.Parts[i]
@@ -187,10 +187,10 @@ func (r *messageRenderer) leave() {
 	r.patch = nil
 }
 
-// emptiness removes an answer without visible content. For many providers, the harness sends such an answer as an empty
-// text, and the provider's SDK merges this text with the steps around it. If the host has removed these steps, nothing
-// is left to merge: the SDK sends a message without content, and the provider refuses the request. If Frame.KeepsText
-// is true, emptiness replaces the answer with shellText instead.
+// The method `emptiness` removes an answer without visible content. For many providers, the harness sends such an
+// answer as an empty text, and the provider's SDK merges this text with the steps around it. If the host has removed
+// these steps, nothing is left to merge: the SDK sends a message without content, and the provider refuses the request.
+// If Frame.KeepsText is true, shellText replaces the answer instead.
 func (r *messageRenderer) emptiness() {
 	if r.m.Role != transcript.Assistant || r.Profile.DropsEmptyText || !r.Codec.Vocabulary().SendsEmptyText {
 		return
@@ -268,10 +268,12 @@ func (r *messageRenderer) keeps(k transcript.Kind) bool {
 const shellText = "[dropped]"
 
 // shell renders a message that has no content worth sending. Usually, shellText replaces the content, so that the
-// provider does not join the messages before and after it. The message disappears in two cases: it has calls and the
-// profile removes steps only as a whole (Profile.StepsLeaveWhole), or the harness does not send empty messages to this
-// provider. In the second case, a message with signed thinking, or with Frame.KeepsText, still keeps a text. Without
-// this text, an older step with calls but without thinking could become the last answer, for example after a revert.
+// provider does not join the messages before and after it. In two cases, the message disappears instead:
+//
+//   - The message has calls, and the profile removes steps only as a whole (Profile.StepsLeaveWhole).
+//   - The harness does not send empty messages to this provider (Profile.DropsEmptyText). But a message with signed
+//     thinking or with Frame.KeepsText gets shellText even then. Otherwise, an older step with calls but without
+//     thinking could become the last answer, for example after a revert, and the provider would refuse it.
 func (r *messageRenderer) shell() {
 	if r.Profile.StepsLeaveWhole && r.lastArc() >= 0 {
 		r.leave()
@@ -295,9 +297,9 @@ func (r *messageRenderer) replace(path string, v json.Value) {
 	r.patch = append(r.patch, schema.PatchOp{Op: "replace", Path: path, Value: v})
 }
 
-// put changes the text at path from raw to lead + body + note. If body is the same as raw, the patch contains only lead
-// and note, because the harness already has the text. If patches repeated such texts, the answer to a resync would
-// contain all texts of the session.
+// The method `put` changes the text at `path` from `raw` to `lead` + `body` + `note`. If `body` equals `raw`, the patch
+// contains only `lead` and `note`, because the harness already has the text. If patches repeated unchanged texts, the
+// answer to a resync would contain all texts of the session.
 func (r *messageRenderer) put(path, raw, lead, body, note string) {
 	if body != raw {
 		r.replace(path, json.Quote(lead+body+note))

@@ -75,8 +75,8 @@ func (n *node) apply(op schema.PatchOp) error {
 
 var pointerEscapes = strings.NewReplacer("~1", "/", "~0", "~")
 
-// pointer splits a JSON Pointer: /parts/0 becomes "parts" and "0". It rejects the empty pointer. That would address the
-// whole message, and no patch replaces a whole message.
+// pointer splits a JSON Pointer: /parts/0 becomes "parts" and "0". It rejects the empty pointer, which addresses the
+// whole message, because no patch replaces a whole message.
 func pointer(path string) ([]string, error) {
 	path, ok := strings.CutPrefix(path, "/")
 	if !ok {

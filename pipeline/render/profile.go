@@ -21,7 +21,7 @@ type Profile struct {
 	// LastIsUser: a request must end with a user message or results, because the provider does not continue an answer.
 	LastIsUser bool
 	// FusesAssistants: the SDK joins consecutive assistant messages, and the provider accepts thinking only at the
-	// start of the joined message. This is so for Anthropic's models: direct, on Bedrock and on Vertex.
+	// start of the joined message. Anthropic's models require this on Anthropic's own API, on Bedrock and on Vertex.
 	FusesAssistants bool
 	// WantsThinkingFirst: while thinking is on, the provider refuses a request whose last answer has calls and does not
 	// begin with thinking. Anthropic's models do so on every route. An unknown provider may serve one of these models.
@@ -100,8 +100,8 @@ func (p Profile) LeavesOut(part *transcript.Part) bool {
 
 // LeavesOutSpent reports whether the host may leave out the reasoning of an answer that consists only of placeholders.
 // This is possible even with Moonshot and DeepSeek: they require reasoning only beside calls, and for DeepSeek the
-// harness sends empty reasoning. If another model wrote the answer (isForeign), its reasoning may always go, because
-// the harness sends it as a plain text, which no provider requires.
+// harness sends empty reasoning. If another model wrote the answer (isForeign), its reasoning may always be left out,
+// because the harness sends it as a plain text, which no provider requires.
 func (p Profile) LeavesOutSpent(isForeign bool) bool { return isForeign || !p.ChecksSignatures }
 
 // DropsStaleReduceCalls reports whether an old call of ctx_reduce may be removed without a text in its place. The

@@ -107,8 +107,8 @@ func (r *messageRenderer) removeFused() {
 			}
 			left, _ = r.answer(start, end)
 		}
-		// The provider does not see an answer without visible parts. So for the next answer, the last visible answer decides:
-		// `continues` and `rawContinues` keep their values.
+		// The provider does not see an answer without visible parts. So after such an answer, `continues` and
+		// `rawContinues` keep the values from the last visible answer.
 		if left != nothing {
 			continues = left == open
 		}

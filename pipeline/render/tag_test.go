@@ -82,7 +82,7 @@ func TestContentIsNeverMistakenForATag(t *testing.T) {
 	})
 }
 
-// startsWithGiven does not call CutImitations, because it would repeat a mistake of that function.
+// startsWithGiven does not call CutImitations. Otherwise, the test would not notice a mistake in that function.
 func startsWithGiven(text string, highest int) bool {
 	text = strings.TrimLeft(text, " \n")
 	for tag := 1; tag <= highest; tag++ {

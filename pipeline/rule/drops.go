@@ -11,7 +11,7 @@ func (v View) dropsUntilEnough() drops { return drops{need: v.Need} }
 
 func (d *drops) isEnough() bool { return d.need <= 0 }
 
-// add ignores a unit that the user keeps.
+// The method `add` ignores a unit that the user keeps.
 func (d *drops) add(u *frozen.Unit, kind frozen.EditKind) {
 	if u.Kept != 0 {
 		return

@@ -10,9 +10,9 @@ import (
 // because the other rules decide which content is left. It never marks a user message: without that message, the
 // provider would join the answers before and after it (bug class B2 in docs/defects.md).
 //
-// EmptyShells also does not mark the last answer of a turn if the session has reasoning, or if the answer comes after
-// calls. Suppose that it removed such an answer, and that the user then reverted the later messages. A step with calls
-// would then be the last answer, and Anthropic would reject the request unless this step begins with thinking.
+// Nor does it mark the last answer of a turn if the session has reasoning, or if the answer comes after calls. The user
+// may later revert all messages after this answer. If the answer had been removed, a step with calls could then be the
+// last answer, and Anthropic would reject the request unless this step begins with thinking.
 func EmptyShells(v View, k Knobs) []frozen.Edit {
 	var edits []frozen.Edit
 	noticesUpTo := len(v.Messages) - 2*k.ProtectedTags
@@ -38,9 +38,9 @@ func (v View) endsTurn(i int) bool {
 	return true
 }
 
-// shellOf returns the tag of the message's first text, where the shell edit is stored. If the message has other content
-// than placeholders, it returns 0. If noticesCount is true, a message that holds only notices of the harness is a
-// shell, too.
+// shellOf returns the tag of the message's first text, where the shell edit is stored. If the message has any content
+// besides placeholders, shellOf returns 0. If noticesCount is true, a message that holds only notices of the harness is
+// a shell, too.
 func (v View) shellOf(m *Message, noticesCount bool) int {
 	tag, dropped, notices := 0, true, noticesCount
 	for _, it := range m.Items {

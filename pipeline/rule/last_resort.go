@@ -91,8 +91,8 @@ func OldestTexts(v View, k Knobs) []frozen.Edit {
 	return drops.edits
 }
 
-// KeptPieces removes content that the user keeps, oldest first. It runs only if the request does not fit after all
-// other content was removed.
+// KeptPieces removes content although the user has asked to keep it, oldest first. It runs only if the request is still
+// too long after all other content was removed.
 func KeptPieces(v View, _ Knobs) (edits []frozen.Edit) {
 	need, skeletonFrom := v.Need, newestTools(v.State, SkeletonWindow)
 	v.eachItem(func(_ *Message, it *Item, u *frozen.Unit) {

@@ -2,8 +2,8 @@ package rule
 
 import "github.com/magicctx/magicctx-host/pipeline/frozen"
 
-// ProcessedImages drops the user's images when the model has answered and newer content has been dropped. The answer
-// describes what the model saw in the images.
+// ProcessedImages drops an image of the user after the model has answered, because the answer describes what the model
+// saw in the image. It waits until something newer than the image's message was dropped.
 func ProcessedImages(v View, k Knobs) []frozen.Edit {
 	dropped, cutoff := 0, v.cutoff(k)
 	for u := range v.State.Units() {

@@ -50,8 +50,8 @@ const (
 //   - Propose discards each edit of a call without a result, and each edit of the words in the user's newest prompt
 //     until the model has answered it. Text that a harness has injected into that prompt may be removed.
 //   - Propose discards each edit of content that the user keeps, except the edits of KeptPieces.
-//   - Propose discards each edit of a result that the model has not read (View.unread), except Withhold and, in a
-//     request that does not fit, Clamp. If a drop of that result is queued, the edit becomes a Skeleton.
+//   - Propose discards each edit of a result that the model has not read (View.unread). It keeps a Withhold and, if
+//     the request does not fit, a Clamp. If a drop of that result is queued, the edit becomes a Skeleton.
 //   - Propose makes a Drop a Skeleton if the result has to separate the newest two steps (View.separating), or if the
 //     arc is the last call of a message that has to keep one (View.lastCalls).
 //   - Propose discards an edit whose unit is unknown, or already has this edit or a stronger edit.

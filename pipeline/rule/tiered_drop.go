@@ -7,9 +7,9 @@ import (
 )
 
 const (
-	// tierTarget determines how large the prompt may be after the drop. A part of the prompt is irreducible. Of the
-	// space between this part and the ceiling, 30 % may stay in use. For example, with 40,000 irreducible tokens and a
-	// ceiling of 78,000, the target is 40,000 + 0.3 · 38,000 = 51,400.
+	// tierTarget determines how large the prompt may be after the drop. A part of the prompt is irreducible. The prompt
+	// may also use 30 % of the space between this part and the ceiling. For example, with 40,000 irreducible tokens and
+	// a ceiling of 78,000, the target is 40,000 + 0.3 · 38,000 = 51,400.
 	tierTarget = 0.30
 	// In tier 1 and in tier 2, the newest fifth of the tool outputs is not dropped.
 	tierReserve = 0.20
@@ -102,7 +102,8 @@ func (p tierPlan) choose() (tags []int, reclaim int) {
 	return tags, reclaim
 }
 
-// reserved returns the newest candidates of tier 1 and of tier 2, for example 2 of 10, which the plan does not drop.
+// The method `reserved` returns the newest candidates of tier 1 and of tier 2, for example 2 of 10, which the plan does
+// not drop.
 func (p tierPlan) reserved() map[int]bool {
 	reserved := make(map[int]bool)
 	for tier := 1; tier <= 2; tier++ {

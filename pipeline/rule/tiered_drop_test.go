@@ -87,7 +87,7 @@ func TestTierReserve(t *testing.T) {
 	}
 }
 
-// tiered returns a session of 40,000 tokens. Three arcs that are not protected have 30,000 of them.
+// The function `tiered` returns a session of 40,000 tokens. Three arcs that are not protected have 30,000 of them.
 func tiered() (View, *frozen.State) {
 	units := []frozen.Unit{
 		{Tag: 1, Key: "1", Kind: frozen.ToolUnit, Tool: "edit", Tokens: 9_000, InputTokens: 1_000},

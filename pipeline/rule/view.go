@@ -20,7 +20,7 @@ type View struct {
 	// Occasion is the occasion of the pass.
 	Occasion Occasion
 	Goal     Goal
-	// Need is the number of tokens that the goal still asks for.
+	// Need is the number of tokens that the rules still have to free to reach the goal.
 	Need int
 }
 
@@ -100,8 +100,9 @@ type Facts struct {
 	// Call identifies a call of a tool that changes nothing. Two reads with the same arguments have the same number. It
 	// is 0 for all other units.
 	Call uint64
-	// Again is like Call, but it also identifies calls of tools that may change something, if the model needs their
-	// output. An example is a shell command.
+	// Again identifies a call whose output the model uses. Unlike Call, it also identifies shell commands, although
+	// they may change something. With Again, the host finds out whether the model reads removed content again. It is 0
+	// for all other units.
 	Again uint64
 	// Changes means that the call changes the file at Path. If Path is empty, the call may have changed any file.
 	Changes bool
@@ -184,8 +185,8 @@ func (v View) items() map[int]Item {
 	return all
 }
 
-// needed returns the units whose drop has to wait: open arcs, and the user's words in an unanswered prompt. The drop
-// of a unit outside the transcript, for example after a revert, never has to wait.
+// The method `needed` returns the units whose drop has to wait: open arcs, and the user's words in an unanswered
+// prompt. The drop of a unit outside the transcript, for example after a revert, never has to wait.
 func (v View) needed() map[int]bool {
 	needed := make(map[int]bool)
 	v.eachItem(func(m *Message, it *Item, _ *frozen.Unit) {
@@ -201,8 +202,8 @@ func (v View) isKept(tag int) bool {
 	return u != nil && u.Kept != 0
 }
 
-// unread returns the arcs whose results the model has not read. ProtectedTags does not always protect them: reverted
-// units may have higher tags, and then count as newer.
+// The method `unread` returns the arcs whose results the model has not read. ProtectedTags does not always protect
+// them: reverted units may have higher tags, and then count as newer.
 func (v View) unread() map[int]bool {
 	if m := v.unanswered(); m != nil {
 		return setOf(v.arcsOf(m))
@@ -210,8 +211,8 @@ func (v View) unread() map[int]bool {
 	return nil
 }
 
-// unanswered returns the newest message that the provider sees, or nil if the model did not write that message. The
-// model has not read the results in this message yet.
+// The method `unanswered` returns the newest message that the provider sees, or nil if the model did not write that
+// message. The model has not read the results in this message yet.
 func (v View) unanswered() *Message {
 	i := len(v.Messages) - 1
 	for i >= 0 && v.Messages[i].Silent {
@@ -223,19 +224,19 @@ func (v View) unanswered() *Message {
 	return &v.Messages[i]
 }
 
-// separating returns the tool arcs that have to become skeletons, because they separate two steps of the same turn.
-// Usually these are the arcs of the step directly before the newest step. Some providers join consecutive assistant
-// messages. Without a result between the two steps, such a provider would see the text of the older step before the
-// thinking of the newest step, and refuse the request.
+// The method `separating` returns the tool arcs that have to become skeletons, because they separate two steps of the
+// same turn. Usually these are the arcs of the step directly before the newest step. Some providers join consecutive
+// assistant messages. Without a result between the two steps, such a provider would see the text of the older step
+// before the thinking of the newest step, and refuse the request.
 //
 // An answer without calls is joined with the step after it, so it belongs to that step. If such an answer is the last
 // message, it counts as a step of its own, because the model may go on with signed thinking and calls.
 //
-// If the newest step has no signed thinking, there is usually nothing to separate. The same is true if it has no calls,
-// and the user has answered it. There is one exception: the newest step has calls without thinking, and an older step
-// of the turn has thinking and calls. Then separating returns the arcs of the newest step. If they were removed, the
-// older step would be the last step with calls, and the provider would require its thinking. If a turn ends with calls,
-// lastCalls takes care of them.
+// If the newest step has no calls, and the user has answered it, there is nothing to separate. If the newest step has
+// calls but no signed thinking, there is usually nothing to separate either. But if an older step of the turn has both
+// thinking and calls, separating returns the arcs of the newest step. If they were removed, the older step would be the
+// last step with calls, and the provider would require its thinking. If a turn ends with calls, lastCalls takes care of
+// them.
 func (v View) separating() map[int]bool {
 	newest := v.NewestAnswer()
 	if newest < 0 || len(v.arcsOf(&v.Messages[newest])) == 0 && v.unanswered() == nil {

@@ -96,8 +96,9 @@ func endsIn(suffix string) func(string) bool {
 func many(n int, p part) []part { return slices.Repeat([]part{p}, n) }
 
 // Bug J10: Claude refuses a request whose last step with calls lacks its thinking. The host had removed one call of an
-// older step, and its thinking with it. Then the user answered, and the host removed all calls of the newest step,
-// which had no thinking. So the older step became the last step with calls, and Claude refused the request.
+// older step, and with the call the step's thinking. After the user's next prompt, it removed all calls of the newest
+// step, a step without thinking. So the older step became the last step with calls. Its thinking was gone, and Claude
+// refused the request.
 func TestNewestStepWithoutThinkingKeepsItsCalls(t *testing.T) {
 	a, b := call("read", 100), call("grep", 100)
 	for name, c := range map[string]struct {

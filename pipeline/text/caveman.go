@@ -5,10 +5,10 @@ import (
 	"unicode/utf8"
 )
 
-// A Level says how much of its grammar a text loses.
+// A Level says how strongly Compress shortens a text.
 type Level int
 
-// The levels. Each level includes the changes of the lower levels.
+// Each level includes the changes of the lower levels.
 const (
 	Lite  Level = 1 // removes fillers, hedges and pleasantries, and shortens wordy phrases
 	Full  Level = 2 // also removes auxiliaries before participles, and articles
@@ -67,7 +67,7 @@ const userLine = "U: "
 // lines of the user do not change.
 //
 // Compress must not change the meaning. It keeps lines and their indentation. It does not change modal verbs, compounds
-// and words of other languages. It removes punctuation together with its word. A filler stays if the meaning depends on
+// or words of other languages. It removes punctuation together with its word. A filler stays if the meaning depends on
 // it ("not just", "Maybe.").
 func Compress(text string, level Level) string {
 	if level < Lite || text == "" {

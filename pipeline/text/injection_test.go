@@ -70,8 +70,8 @@ func TestIsInjectedOnly(t *testing.T) {
 	}
 }
 
-// The time must grow only in proportion to the text. The bug: for each empty line after a directive, the code read all
-// empty lines again, which took minutes for this text.
+// The time must grow only in proportion to the length of the text. The bug: for each empty line after a directive, the
+// code read all empty lines again, which took minutes for this text.
 func TestHostileEmptyLinesAreReadOnce(t *testing.T) {
 	const n = 500_000
 	if got := StripInjections("[SYSTEM DIRECTIVE: OH-MY-OPENCODE]" + strings.Repeat("\n", n) + "- a\n\nmine"); got != "mine" {

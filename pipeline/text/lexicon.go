@@ -16,7 +16,7 @@ type phraseKind uint8
 
 const (
 	plain phraseKind = iota
-	// kept phrases are not changed, and no shorter phrase is found inside them.
+	// A phrase of the kind `kept` is not changed, and no shorter phrase is found inside it.
 	kept
 	filler
 	pleasantry
@@ -108,8 +108,8 @@ func wordEnd(s string, i int) int {
 	return i
 }
 
-// isPartOfToken reports whether s[start:end] is part of a longer token, which would lose its meaning without it:
-// just-in-time, very.js, -a, <a href>, `x`.a.
+// isPartOfToken reports whether s[start:end] is part of a longer token, for example of <a href>, just-in-time, very.js,
+// -a or `x`.a. Without this part, the token would lose its meaning.
 func isPartOfToken(s string, start, end int) bool {
 	if start > 0 {
 		if s[start-1] == hole || strings.ContainsRune("-'’/\\@#$%=&~^+.:<", lastRune(s[:start])) {

@@ -17,8 +17,8 @@ const (
 )
 
 // A logCodec reads steps that were made from a session log. It differs from the codec of Pi in three ways: it has
-// another vocabulary, it expects text in a prompt that the user has not written, and it reads the exit status of a
-// command from the result.
+// another vocabulary, it separates the user's words in a prompt from text that a program has added, and it reads the
+// exit status of a command from the result.
 type logCodec struct {
 	Pi
 	vocabulary *Vocabulary

@@ -181,7 +181,7 @@ func decodeOpenCodePart(role Role, index int, raw json.Value) Part {
 		// OpenCode checks `ignored` only on texts of the user. It never sends an empty text.
 		part.Hidden = p.Text == "" || role == User && p.Ignored
 		if role == User && p.Synthetic {
-			// OpenCode makes its reminder texts anew for each request, with a new id.
+			// OpenCode makes a new reminder text with a new id for each request, so this id does not identify the text.
 			part.ID = ""
 		}
 	case "reasoning":

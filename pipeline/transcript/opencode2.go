@@ -116,10 +116,10 @@ func decodeOpenCode2(step *oc2Step, raw json.Value) Message {
 	case m.Role == "" && len(m.Content) == 0:
 		msg.Role = "" // the message was removed from the wire, or raw is not a step
 	default:
-		// This is any other message, for example a change of the effort, a result without its call, a message of another
-		// plugin, or OpenCode's reminder at the step limit, which has the role assistant. No patch may change it. If its role
-		// is system, it announces changed instructions. No summary repeats them, so no head may replace the message. Raw
-		// leaves out the message's key, because the key is different in a fork.
+		// The message is of any other kind, for example a change of the effort, a result without its call, a message of
+		// another plugin, or OpenCode's reminder at the step limit, which has the role assistant. No patch may change
+		// it. A message with the role system announces changed instructions. No summary repeats them, so no head may
+		// replace this message. Raw leaves out the message's key, because the key is different in a fork.
 		msg.Stays, msg.Nameless = m.Role == "system", m.ID == ""
 		var content struct {
 			Message json.Value `json:"message"`

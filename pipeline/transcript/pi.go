@@ -119,8 +119,8 @@ func decodePiStep(step *piStep, raw json.Value) Message {
 			msg.Parts = []Part{{Kind: Other, Path: "/message", Raw: raw}}
 		}
 	default:
-		// Here m is a result without an answer before it, or it has a role that only a later version of Pi knows. Its
-		// only part has the kind Other, so that no patch changes m.
+		// The message is a result without an answer before it, or it has a role that only a later version of Pi knows.
+		// Its only part has the kind Other, so that no patch changes it.
 		msg.Parts = []Part{{Kind: Other, Path: "/message", Raw: raw}}
 	}
 	return msg

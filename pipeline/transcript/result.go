@@ -24,8 +24,7 @@ type toolResult struct {
 
 // readContent reads the content of a result: a string, or a list of texts and files. It joins the texts with line
 // breaks, as the harness does. If the content has any other form, readContent returns false. The shim does not send the
-// content of some files. For such a file, `media` contains the beginning of its URL, by the path of the file in the
-// message.
+// content of some files. `media` maps the path of such a file in the message to the beginning of its URL.
 func (r *toolResult) readContent(path string, content json.Value, media map[string]string) bool {
 	if content.Kind() == '"' {
 		r.textPath = path

@@ -66,12 +66,13 @@ func (e Endpoint) startLock() string { return filepath.Join(e.dir, e.name+".star
 // second host may have been started without XDG_RUNTIME_DIR.
 func (e Endpoint) dataLock() string { return filepath.Join(e.data, "host.lock") }
 
-// RuntimeDirs returns the directories in which this process would put the socket of dataDir's host, best first. A
-// directory need not exist or be usable:
+// RuntimeDirs returns the directories in which this process would put the socket of dataDir's host, best first:
 //
 //	$XDG_RUNTIME_DIR/magicctx    if XDG_RUNTIME_DIR belongs to this user
 //	$TMPDIR/magicctx-<uid>       below the system's directory for temporary files
 //	<dataDir>/run
+//
+// It does not check whether these directories exist or can be used.
 func RuntimeDirs(dataDir string) []string {
 	dirs := []string{temporaryRuntimeDir(), filepath.Join(dataDir, "run")}
 	if base := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(base) && checkOwner(base) == nil {

@@ -89,8 +89,8 @@ func (e Endpoint) record() error {
 	return nil
 }
 
-// recorded returns the directory in the record, or none if there is no record. Anybody might have changed the record,
-// so it is only a hint: Dial checks that the directory and the host belong to this user.
+// The function `recorded` returns the directory in the record, or none if there is no record. Anybody might have
+// changed the record, so it is only a hint: Dial checks that the directory and the host belong to this user.
 func recorded(dataDir string) []string {
 	path := recordPath(dataDir)
 	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() { // opening a named pipe would block

@@ -57,8 +57,8 @@ func TestEveryMethodHasTypes(t *testing.T) {
 	}
 }
 
-// Most tests that look at all harnesses read schema.Harnesses. If a constant were missing there, no test would
-// look at its harness.
+// Tests that must cover all harnesses loop over schema.Harnesses. If a harness were missing from that list, these tests
+// would silently skip it.
 func TestHarnessesAreAllConstants(t *testing.T) {
 	src, err := parse("..")
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 type openness bool
 
 const (
-	// open: a minor version of the protocol may add optional fields.
+	// open: a message may have unknown members, because a minor version of the protocol may add optional fields.
 	open openness = true
 	// closed: the configuration has only declared keys, so an editor can underline a misspelt key.
 	closed openness = false
@@ -69,9 +69,8 @@ func reflectAll(src source, types []reflect.Type, o openness) jsonschema.Definit
 	return defs
 }
 
-// inJSON replaces the name at the start of a field's comment: Go comments begin
-// with the field's name in Go, and the description begins with its name in
-// JSON, for example cache_ttl.
+// A field's comment begins with the field's name in Go, for example CacheTTL. The comment becomes the description in
+// the JSON Schema, so inJSON replaces this name with the name in JSON, for example cache_ttl.
 func inJSON(t reflect.Type, field, comment string) string {
 	rest, ok := strings.CutPrefix(comment, field+" ")
 	f, found := t.FieldByName(field)

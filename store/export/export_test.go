@@ -84,8 +84,9 @@ func contents(t *testing.T, s *store.Store) []string {
 	return slices.DeleteFunc(storetest.Rows(t, s), func(row string) bool { return strings.HasPrefix(row, "sqlite_sequence ") })
 }
 
-// The head names a memory by its id. Fixed bug (L24): in a replay, the memories of the recorded session got other ids,
-// so the replay sent other prompts, and asked the historian questions that the trace did not have.
+// The head names a memory by its id. Fixed bug (L24): in a replay, the memories of the recorded session got different
+// ids. So the replay sent different prompts than the session, and asked the historian questions to which the trace had
+// no answers.
 func TestImportedMemoriesGoOnWithTheirIDs(t *testing.T) {
 	s, other := storetest.Open(t, t.TempDir()), storetest.Open(t, t.TempDir())
 	learn := func(s *store.Store, project string) {

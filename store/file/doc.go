@@ -2,9 +2,9 @@
 // it.
 //
 // It never writes a file that belongs to another program, has a newer schema than this build, or is in use by another
-// host. It moves a damaged database aside, and never deletes it.
+// host. It moves a damaged database aside, and keeps the two newest of these files.
 //
-// The package reads and writes only the rows that a migration changes.
+// Other packages read and write the rows. This package changes rows only in a migration.
 //
 // It may import internal/clock.
 package file

@@ -38,8 +38,8 @@ var (
 // SQLite's own error.
 var errCorrupt = errors.New("not a usable database")
 
-// explain turns an error of SQLite into an error of this package. After ctx has ended, SQLite only reports that the
-// database was busy or that the statement was interrupted. So explain adds the error of ctx.
+// The function `explain` turns an error of SQLite into an error of this package. After ctx has ended, SQLite only
+// reports that the database was busy or that the statement was interrupted. So the function adds the error of ctx.
 func explain(ctx context.Context, err error) error {
 	switch {
 	case err == nil:

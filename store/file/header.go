@@ -23,7 +23,7 @@ const (
 )
 
 // inspect examines the file at path before SQLite opens it, because SQLite would create files beside a database of
-// another program. missing is true if the database must be created. If the file must not be opened, the error is
+// another program. `missing` is true if the database must be created. If the file must not be opened, the error is
 // ErrForeign or errCorrupt.
 //
 // The header in the main file is reliable despite the write-ahead log, because create writes the host's mark before

@@ -47,7 +47,8 @@ func definitions(c *sqlite3.Conn) (all []string, err error) {
 	return all, err
 }
 
-// The file may belong to another program, so versionOfFile takes no lock, and SQLite creates no file.
+// The file may belong to another program. So versionOfFile takes no lock, and does not let SQLite create files beside
+// it.
 func versionOfFile(file *os.File) (int, error) {
 	name := fmt.Sprintf("magicctx-%p", file) // two callers may inspect the same file at the same time
 	readervfs.Create(name, ioutil.NewSizeReaderAt(file))

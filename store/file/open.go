@@ -62,9 +62,10 @@ type File struct {
 	closeErr error
 }
 
-// Open opens the database in o.Dir, or creates it, and applies the migrations that it lacks. release must finalize the
-// caller's prepared statements on the writer's connection. It is called just before this connection is closed. If the
-// database is damaged, Open moves it aside and creates an empty one (see Recovered).
+// Open opens the database in o.Dir, or creates it, and applies the migrations that it lacks. If the database is
+// damaged, Open moves it aside and creates an empty one (see Recovered). The function `release` must finalize the
+// statements that the caller has prepared on the writer's connection. It is called just before this connection is
+// closed.
 //
 // If Open fails, the error is ErrLocked, ErrNewerSchema, ErrOlderSchema, ErrForeign, ErrNotOurs, ErrBusy or
 // ErrCannotPersist. Nothing stays open, and the file is unchanged except for migrations that have succeeded. Under go

@@ -36,8 +36,8 @@ func View(ctx context.Context, dir string, read func(*sqlite3.Conn) error) error
 	return placed(ctx, "read", path, err, answer)
 }
 
-// placed adds the action and the path to an error. An error of the caller's function, for example "no such session",
-// stays unchanged, because the file has not caused it.
+// The function `placed` adds the action and the path to an error. An error of the caller's function, for example "no
+// such session", stays unchanged, because the file has not caused it.
 func placed(ctx context.Context, action, path string, err, answer error) error {
 	var code sqlite3.ErrorCode
 	switch {

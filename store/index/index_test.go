@@ -276,7 +276,7 @@ func TestFullDiskLosesNothing(t *testing.T) {
 	}
 }
 
-// A cancelled run ends at once, even while it waits for a lock.
+// A cancelled write ends at once, even while it waits for a lock. It must store nothing.
 func TestCancelledWriteLeavesNothing(t *testing.T) {
 	x := openIn(t, t.TempDir())
 	ctx, cancel := context.WithCancel(t.Context())

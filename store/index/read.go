@@ -90,11 +90,11 @@ func (v *View) SessionIn(project, id string) (found *Session, err error) {
 type Scope struct {
 	// Project is the row of the only project to search, or 0.
 	Project int64
-	// In the session with the row Session, only messages up to the ordinal Through match. If Session is 0, there is no
-	// such limit.
+	// Session is the row of the session that asks. In this session, only messages up to the ordinal Through match,
+	// because the model still sees the later ones. If Session is 0, there is no such limit.
 	Session int64
 	Through int
-	// Parts of messages after Through do not match, except those in the list Parts.
+	// Parts lists the parts of messages after Through that match nevertheless.
 	Parts []Part
 	Filter
 }

@@ -33,11 +33,11 @@ type Tended struct {
 }
 
 // Tend applies the changes that a run of the dreamer has decided on, in one transaction. If a memory was changed since
-// the dreamer read it, Tend leaves it unchanged. Undo later finds the changes by the number `run`. If it is 0, Tend
+// the dreamer read it, Tend leaves it unchanged. Undo later finds the changes by the number `run`. If `run` is 0, Tend
 // chooses a new number.
 //
 // In the same transaction, Tend calls `account` with the run's number and the changes that it has made, and stores the
-// result. This must be a JSON object that describes everything the run has done. If the run has lost its lease, Tend
+// result of the call: a JSON object that describes everything the run has done. If the run has lost its lease, Tend
 // fails with work.ErrLeaseLost.
 func (s *Memories) Tend(ctx context.Context, project, holder string, run int, changes []Tended, account func(number int, made []Tended) string) error {
 	w := DreamerOf(project)
@@ -114,8 +114,8 @@ func (e *Editor) tend(project string, c Tended) (isMade bool, err error) {
 	return err == nil, err
 }
 
-// split replaces a memory with several new memories: first, and one for each content in more. If a memory with one of
-// these contents already exists, even an archived one, split changes nothing.
+// split replaces the memory `old` with several new memories. The first one is `first`. Each text in `more` becomes a
+// further memory. If a memory with one of these contents already exists, even an archived one, split changes nothing.
 func split(e *Editor, old, first chronicle.Memory, more []string) (isMade bool, err error) {
 	for _, content := range append([]string{first.Content}, more...) {
 		m := first

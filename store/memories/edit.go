@@ -60,8 +60,8 @@ const (
 	maxImported = 10_000
 )
 
-// check cleans the fields of m. If m is not a valid memory, for example because its content is empty or has more than
-// `most` characters, check returns a Refusal.
+// The function `check` cleans the fields of m. If m is not a valid memory, for example because its content is empty or
+// has more than `most` characters, the error is a Refusal.
 func check(m *chronicle.Memory, most int) error {
 	m.Content = textOf(m.Content)
 	switch n := utf8.RuneCountInString(m.Content); {
@@ -269,7 +269,8 @@ func (e *Editor) insert(m chronicle.Memory) (id int64, err error) {
 	return e.tx.Conn.LastInsertRowID(), err
 }
 
-// past returns the time `at` of an imported row. If the time is missing or in the future, past returns now instead.
+// The method `past` returns the time `at` of an imported row. If this time is missing or in the future, it returns the
+// present time instead.
 func (e *Editor) past(at int64) int64 {
 	if at <= 0 || at > e.now {
 		return e.now
@@ -277,8 +278,8 @@ func (e *Editor) past(at int64) int64 {
 	return at
 }
 
-// importance is the default importance of a memory, by its source. A memory that the user or the agent wrote on purpose
-// is probably worth more than a fact that the historian noticed.
+// `importance` is the default importance of a memory, by its source. A memory that the user or the agent wrote on
+// purpose is probably worth more than a fact that the historian noticed.
 var importance = map[chronicle.Source]int{
 	chronicle.FromHistorian: 50, chronicle.FromTool: 50, chronicle.FromWeb: 50, chronicle.FromAgent: 60, chronicle.FromUser: 75,
 }

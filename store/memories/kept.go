@@ -14,7 +14,8 @@ type moment struct{ second, writes int64 }
 
 func (s *Memories) now() moment { return moment{s.db.Clock.Now() / 1000, s.db.MemoryWrites.Load()} }
 
-// kept caches notes, because each pass asks the same questions. All cached notes were read at the same moment.
+// `kept` is a cache of notes. Each pass asks the same questions about them. All cached notes were read at the same
+// moment.
 type kept struct {
 	mu sync.Mutex
 	moment
@@ -27,8 +28,8 @@ type question struct {
 	number         int64
 }
 
-// notes answers a question from the cache if the cache was filled at the same moment. Otherwise, it gets the answer
-// from `read`, and puts it into the cache.
+// The method `notes` answers a question from the cache if the cache was filled at the same moment. Otherwise, it gets
+// the answer from `read`, and puts it into the cache.
 func (s *Memories) notes(q question, read func() ([]chronicle.Note, error)) ([]chronicle.Note, error) {
 	now, k := s.now(), &s.kept
 	k.mu.Lock()

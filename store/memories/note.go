@@ -115,8 +115,9 @@ func checkNote(n *chronicle.Note, most int) error {
 	return nil
 }
 
-// UpdateNote changes the content or the condition of an open note of the session or its project. "" means no change.
-// A note of a session cannot get a condition. A note with a new condition waits again.
+// UpdateNote changes the content or the condition of an open note of the session or its project. "" means no change. A
+// note of a session cannot get a condition. If the condition changes, the note waits for the new condition, even if the
+// old one was already met.
 func (e *Editor) UpdateNote(of chronicle.Note, content, condition string) error {
 	n, err := e.openNote(of)
 	if err != nil {

@@ -69,8 +69,9 @@ func TestPromisesStayUntilTheyAreClosed(t *testing.T) {
 	}))
 }
 
-// Bug class K30: a project can neither close, change nor see the promises of another project. And when the historian
-// closes promises by their numbers, it cannot close a note that is not a promise.
+// Bug class K30: a project must not close, change or see the promises of another project. The historian closes promises
+// by their numbers. If such a number belongs to another project's promise, or to a note that is not a promise, nothing
+// is closed.
 func TestBugK30PromisesOfOthersStay(t *testing.T) {
 	s := storetest.Open(t, t.TempDir())
 	keep(t, s, "git:other", 10, promised("must stay"))

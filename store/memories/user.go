@@ -114,8 +114,8 @@ func isAlike(a, b string) bool {
 	return no == alsoNo && shorter >= 2 && longer <= 2*shorter && float64(commonWords(x, y)) >= alike*float64(shorter)
 }
 
-// frame lists words that many observations share, so they say nothing about the subject. A word in refusing turns an
-// observation into its opposite.
+// `frame` lists words that many observations share, so they say nothing about the subject. A word in `refusing` turns
+// an observation into its opposite.
 var (
 	frame    = termsOf("the a an this that user users prefers wants likes asks expects values tends to for of in on with and or be is are his her their its when very always")
 	refusing = termsOf("no not never without avoids dislikes hates rejects refuses don doesn nicht kein keine nie niemals ohne jamais pas sans nunca sin sem")

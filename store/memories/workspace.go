@@ -12,7 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/internal/format"
 )
 
-// A Workspace is a group of projects. Each project sees those active memories of the other projects whose category is
+// A Workspace is a group of projects. Each project also sees the other projects' active memories if their category is
 // in Shares.
 type Workspace struct {
 	Name    string   `json:"name"`

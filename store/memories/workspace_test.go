@@ -20,7 +20,8 @@ func seen(t *testing.T, s *store.Store, project string) (all []string) {
 	return all
 }
 
-// told returns the changes whose ids are greater than the argument `after`, and the last of these ids.
+// The function `told` returns the changes whose ids are greater than the argument `after`, and the last of these
+// ids.
 func told(t *testing.T, s *store.Store, project string, after int64) (all []string, last int64) {
 	t.Helper()
 	changes, err := s.Memories.Changes(t.Context(), project, after)

@@ -83,7 +83,7 @@ func Unmark(ctx context.Context, path, session string) (removed int, err error) 
 // Markers returns the host's markers in a session. The id of a missing row is "".
 func (db *DB) Markers(session string) (all []Marker, err error) { return markers(db.conn, session) }
 
-// write calls the function `do` in one transaction. It fails if the database does not exist.
+// The function `write` calls `do` in one transaction. It fails if the database does not exist.
 func write(ctx context.Context, path string, do func(*sqlite3.Conn) error) (err error) {
 	c, err := sqlite3.OpenFlags(path, sqlite3.OPEN_READWRITE)
 	if err != nil {
@@ -232,9 +232,9 @@ func summaryOf(boundary, directory string, at int64) summary {
 	}
 }
 
-// id returns an id in OpenCode's form, for example "msg_2050c87b2001AQH5pgHAJjJmMR". The hexadecimal digits are the low
-// 48 bits of ms · 4,096 + counter. The 14 letters are computed from the place of the marker, so that setting the same
-// marker twice gives the same ids.
+// The function `id` returns an id in OpenCode's form, for example "msg_2050c87b2001AQH5pgHAJjJmMR". The hexadecimal
+// digits are the low 48 bits of ms · 4,096 + counter. The 14 letters are computed from the place of the marker, so that
+// setting the same marker twice gives the same ids.
 func id(prefix string, ms int64, counter int, session, boundary string) string {
 	const letters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 	sum := sha256.Sum256([]byte(strings.Join([]string{Provider, prefix, session, boundary}, "\x00")))

@@ -17,7 +17,7 @@ import (
 )
 
 // maxMessage is the size in bytes up to which Raw returns a message. The largest messages of OpenCode contain images,
-// and have some ten megabytes.
+// and are tens of megabytes long.
 const maxMessage = 64 << 20
 
 // busyTimeout bounds the wait for OpenCode's own writes. OpenCode waits equally long for the host's writes.
@@ -50,8 +50,8 @@ type Row struct {
 	IsSummary bool
 }
 
-// Read opens the database at path, which must exist, and passes it to the callback. OpenCode may run and write
-// meanwhile. Read fails with ErrBusy, with ErrForeign, or with the error of the callback.
+// Read opens the database at path, which must exist, and passes it to the callback. OpenCode may run and write to it at
+// the same time. Read fails with ErrBusy, with ErrForeign, or with the error of the callback.
 func Read(ctx context.Context, path string, read func(*DB) error) error {
 	err := file.ReadOnly(ctx, path, func(c *sqlite3.Conn) (err error) {
 		if err := c.Exec(`BEGIN`); err != nil {
@@ -116,8 +116,8 @@ func explain(ctx context.Context, err error) error {
 	return err
 }
 
-// HasSession reports whether the database holds a session of version 1. The betas of version 2 share the table of
-// sessions, but not the table of messages.
+// HasSession reports whether the database holds a session of version 1. The betas of version 2 use the same table of
+// sessions, but another table of messages. A session whose messages are only in that other table does not count.
 func (db *DB) HasSession(session string) (found bool, err error) {
 	if !db.has(1) {
 		return false, nil

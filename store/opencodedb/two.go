@@ -19,8 +19,8 @@ type RowOfTwo struct {
 	IsOfOne bool
 }
 
-// IsRelease reports whether the database was made by a release of OpenCode 2. The betas used other tables and other
-// texts.
+// IsRelease reports whether the database was made by a release of OpenCode 2. The betas had different tables and
+// different fixed texts.
 func (db *DB) IsRelease() (isRelease bool, err error) {
 	err = file.Scan(db.conn, `SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'session_v2'`, func(*sqlite3.Stmt) { isRelease = true })
 	return isRelease, err

@@ -23,8 +23,9 @@ const (
 // A transaction deletes at most this number of rows, because a pass of another session may wait for it.
 const forgottenRows = 500
 
-// A tidy is a search for expired data. Data is deleted only if TrustedTidies tidies, at least tidyGap apart, have found
-// it expired. So a wrong clock deletes data only if it stays wrong for two weeks of use.
+// A tidy is a search for expired data. One tidy alone deletes nothing, because the clock may be wrong: TrustedTidies
+// tidies must have found the data expired, and each must be at least tidyGap after the one before. So a wrong clock
+// deletes data only if it stays wrong for two weeks of use.
 const TrustedTidies = 14
 
 // tidyGap is shorter than a day, because a host that starts every morning does not always start at the same minute.

@@ -65,7 +65,8 @@ func (s *Leases) Acquire(ctx context.Context, w Work, holder string) (acquired b
 	return acquired, nil
 }
 
-// Renew prolongs the lease of holder by LeaseTerm. If holder has lost the lease, isHeld is false and the run must end.
+// Renew prolongs the lease of the run `holder` by LeaseTerm. If the run has lost the lease, isHeld is false and the run
+// must end.
 func (s *Leases) Renew(ctx context.Context, w Work, holder string) (isHeld bool, err error) {
 	err = s.db.Update(ctx, func(tx *database.Tx) error {
 		now := s.db.Clock.Now()
@@ -99,8 +100,8 @@ func (s *Leases) Release(ctx context.Context, w Work, holder string) error {
 	return nil
 }
 
-// CheckLease returns ErrLeaseLost if holder does not have the lease. It returns ErrStale if a revert has removed the
-// message with the ordinal `last` since the holder acquired the lease.
+// CheckLease returns ErrLeaseLost if the run `holder` does not have the lease. It returns ErrStale if a revert has
+// removed the message with the ordinal `last` since the run acquired the lease.
 func CheckLease(tx *database.Tx, w Work, holder string, last int, now int64) error {
 	isHeld, cut := false, 0
 	err := tx.Scan(`

@@ -33,8 +33,9 @@ type RunRow struct {
 	Usage     Usage
 	StartedAt int64 // Unix ms
 
-	// Findings is the number of findings that the sidekick has attached to a prompt. Record adds it to the last call of
-	// the run that held the lease as Holder, so that the user sees what the call has brought.
+	// Findings is the number of findings that the sidekick has attached to a prompt. Record stores this number with the
+	// last call of the run, so that the user sees the result of the call next to its cost. Holder is the name under
+	// which the run held the lease, and identifies the call.
 	Findings int
 	Holder   string
 

@@ -36,7 +36,8 @@ func weaknesses(text string) (all []Weakness, err error) {
 	return all, nil
 }
 
-// of(versions, all) returns one line for each weakness of a module. versions maps modules to their versions.
+// The function `of` returns one line for each known weakness of the given modules. `versions` maps each module to its
+// version.
 func of(versions map[string]string, all []Weakness) (found []string) {
 	for _, w := range all {
 		version, isUsed := versions[w.Module]

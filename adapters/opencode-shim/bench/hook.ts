@@ -1,8 +1,9 @@
 /**
  * Measures how long a user of OpenCode waits for the hook that magicctx runs before each model request. The benchmark
  * calls the hook of the built bundle, with a real bridge and a real host. Before each call, it parses the array again
- * and sleeps for 0, 5 or 100 ms, because processes that sleep are slow to wake up. In the same rounds, it measures
- * JSON.stringify of the same array, to show how fast the machine is. It never forces a garbage collection.
+ * and waits for 0, 5 or 100 ms. The waits matter, because the bridge and the host sleep in the meantime, and processes
+ * that sleep are slow to wake up. In the same rounds, the benchmark measures JSON.stringify of the same array, to show
+ * how fast the machine is. It never forces a garbage collection.
  *
  *   npm run bench:hook                      100, 1,000 and 5,000 messages
  *   npm run bench:hook -- 1000              only 1,000 messages

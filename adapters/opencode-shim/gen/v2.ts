@@ -2,7 +2,7 @@ import { all, cases, fields, list, nothing } from "../../shim-core/gen/declare.t
 
 /**
  * This projection lists the members of a step of OpenCode 2 that the shim sends to the host. Files can have megabytes,
- * so their content is left out. The shim sends the first characters of each file in `info.media`.
+ * so their content is left out. Instead, the shim sends the first characters of each file in `info.media`.
  */
 
 const file = fields({ type: all, mime: all, name: all })

@@ -38,7 +38,7 @@ test("trouble does not wait for the notice before it", () => {
   assert.deepEqual(shown, ["one is odd", "it does not work", "two is odd"])
 })
 
-// A notice of a bust has about 35 words, and was gone after 5 s.
+// Fixed bug: a notice of a bust has about 35 words, but it disappeared after 5 s.
 test("a notice stays as long as a person needs to read it", () => {
   const shown: number[] = []
   const notices = new Notices<{ message: string }>((_, ms) => shown.push(ms), (body, ms) => (shown.push(ms), body()))

@@ -1,7 +1,7 @@
-// OpenCode 1.18.33 calls two parts of the plugin: the entry for OpenCode 2, and the half for the screen of OpenCode 1.
-// This file checks both against the declarations of that version. check.mjs maps the package names to the files with
-// these declarations. They declare only a small part of the context for OpenCode 2, and not the result of setup. Types
-// from other packages, for example the keymap, are not checked.
+// This file checks two parts of the plugin against the type declarations of OpenCode 1.18.33: the entry for OpenCode 2,
+// and the part that draws on the screen of OpenCode 1. check.mjs maps the names of the imported packages to the files
+// with the declarations. For OpenCode 2, the declarations contain only a small part of the context, and not the result
+// of setup. Types from other packages, for example the keymap, are not checked.
 import type { TuiPlugin } from "@opencode-ai/plugin/tui"
 import { define, type Plugin } from "@opencode-ai/plugin/v2/promise"
 import plugin from "../src/index.ts"

@@ -26,7 +26,8 @@ export function handlers(of: () => Owner): Handlers {
 }
 
 /**
- * Returns the session's current model if it is the wanted one. This finds a model that Pi's catalogue does not contain.
+ * Returns the session's current model if it has this provider and id. Otherwise, returns undefined. The caller uses it
+ * for models that Pi's catalogue does not contain.
  */
 function same<M extends { provider: string; id: string }>(model: M | undefined, { provider, id }: { provider: string; id: string }): M | undefined {
   return model?.provider === provider && model.id === id ? model : undefined

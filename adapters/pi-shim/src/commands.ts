@@ -2,7 +2,7 @@ import { executeCommand, walk, type CommandDefinition, type Dialogs } from "@mag
 import type { Instance } from "./instance.ts"
 import type { Context, Pi, UI } from "./pi.ts"
 
-/** Pi runs the host's commands without a call of the model. */
+/** Registers the host's commands in Pi. The model is not called when Pi runs them. */
 export function registerCommands(pi: Pi, instance: Instance, commands: readonly CommandDefinition[]): void {
   for (const { name, description } of commands) {
     pi.registerCommand(name, { description, handler: (args, ctx) => run(instance, name, args, ctx) })

@@ -48,7 +48,10 @@ export function hasFailed(message: Message): boolean {
   return message.role === "assistant" && (stopReason === "error" || stopReason === "aborted")
 }
 
-/** Returns the key of a single message. In an array, messages with equal values would get different keys. */
+/**
+ * Returns the key of a message that is known without its array, for example from an event. In an array, several
+ * messages may have equal values. The class Keys numbers their keys, but keyOf sees only one message.
+ */
 export function keyOf(message: Message): string {
   return new Keys().next(message)
 }

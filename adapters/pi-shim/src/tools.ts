@@ -2,7 +2,10 @@ import { executeTool, type ToolDefinition } from "@magicctx/shim-core"
 import type { Instance } from "./instance.ts"
 import type { Pi } from "./pi.ts"
 
-/** Both Pi and the host check the arguments against the schema. */
+/**
+ * Registers the host's tools in Pi. Pi checks the arguments of a call against the schema, and the host checks them
+ * again.
+ */
 export function registerTools(pi: Pi, instance: Instance, tools: readonly ToolDefinition[]): void {
   for (const { name, description, parameters } of tools) {
     pi.registerTool({

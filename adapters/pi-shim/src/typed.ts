@@ -8,16 +8,16 @@ import type { Step } from "./steps.ts"
 const remembered = 100
 
 /**
- * Remembers the lines that the user typed. Pi itself stores only the messages that it makes from them. Such a message
- * may contain the text of a prompt template instead of the command, or piped input before the words of the command
- * line.
+ * Remembers the lines that the user typed, because Pi stores only the messages that it makes from them. A message may
+ * contain the text of a prompt template instead of the typed command, or piped input before the words that the user
+ * gave on the command line.
  */
 export class Lines {
   private lines: { session: string; text: string; words: string | undefined; at: number; isRead: boolean }[] = []
 
   /**
-   * Remembers a line that the user has typed. A line with the source "rpc" comes from a program that controls Pi, and
-   * is treated in the same way.
+   * Remembers a line that the user has typed. A line with the source "rpc" comes from a program that controls Pi. It
+   * counts as typed, too, but contains no piped input.
    */
   note(session: string, text: string, source?: string): void {
     const words = source === "rpc" || this.lines.length > 0 ? undefined : afterPipedInput(text)
@@ -27,8 +27,8 @@ export class Lines {
   /**
    * Calls `replaced` with the id and the typed line of each new prompt that Pi has made from a command such as /review,
    * or from piped input. Pi makes a prompt directly after it has read the line, so a prompt belongs to the newest line
-   * that is not later than the prompt. A line with /skill: needs no call, because Pi's prompt contains the words that
-   * the user typed after it.
+   * that is not later than the prompt. A line that begins with /skill: is left out, because Pi's prompt still contains
+   * the words that the user typed after it.
    */
   read(session: string, steps: readonly Step[], replaced: (id: string, line: string) => void): void {
     for (const { id, message } of steps) {

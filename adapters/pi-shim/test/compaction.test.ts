@@ -78,8 +78,8 @@ test("after a refusal Pi gets a compaction that keeps everything, once, and then
   assert.notEqual(again.compaction.summary, compaction.summary, "Pi finds a compaction by its summary")
 })
 
-// If an earlier compaction has summarised messages, Pi no longer sends them. Only the summary still tells about them,
-// so it must remain.
+// If an earlier compaction has summarised messages, Pi no longer sends them. Only the summary still contains something
+// of them, so it must stay.
 test("what Pi has summarised before stays summarised, and what it has kept stays", async (t) => {
   const { pi } = await load(t)
   const overflow = async (...compactions: object[]) => {

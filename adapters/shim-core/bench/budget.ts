@@ -38,7 +38,8 @@ interface Figures {
   wholeP50: number
   wholeP95: number
   /**
-   * How many passes had the core to themselves. If there were too few, undisturbedP50 and undisturbedP95 are undefined.
+   * The number of passes during which no other process used the core. If it is too small, undisturbedP50 and
+   * undisturbedP95 are undefined.
    */
   undisturbed: number
   undisturbedP50: number | undefined

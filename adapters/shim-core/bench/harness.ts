@@ -6,13 +6,13 @@ import { flatten, join, type Step } from "../../pi-shim/src/steps.ts"
 import type { Harness, Passes } from "../src/index.ts"
 import { session, type RawMessage } from "./session.ts"
 
-/** One harness in the benchmark: its sessions, and its shim's pass. */
+/** A harness that the benchmark can measure. Its functions make sessions of the harness, and run passes of its shim. */
 export interface Bench {
   readonly harness: Harness
   readonly format: ConstructorParameters<typeof Passes>[1]
   /**
-   * A long session, as the harness stores it. In Pi, what the protocol counts as one message can be several elements of
-   * this array: an answer and the results of its calls.
+   * A long session, as the harness stores it. In Pi, an answer and each result of its calls are elements of their own
+   * in this array, but together they are one message of the protocol.
    */
   history(messages: number, now: number): unknown[]
   /** How many elements of the array make up the first `messages` messages of the protocol. */

@@ -29,7 +29,7 @@ export class DeltaEncoder {
   /** Snapshots of the last confirmed array; empty if the host no longer has this array. */
   #confirmed: readonly unknown[] = []
   #revision = 0
-  /** If the host no longer has the last confirmed array, this is that array, as snapshots or as digests. */
+  /** The last confirmed array, as snapshots or as digests. It is set only while the host no longer has this array. */
   #former: readonly unknown[] | LastArray | undefined
   /** True if the last array had changed only at its end, so that a guess would have been right. */
   #grows = true

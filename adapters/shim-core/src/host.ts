@@ -47,7 +47,10 @@ const awaitBytesMS = 250
  * them.
  */
 const mostHosts = 2
-/** If a call has lost this many connections, it is not sent again, even if all of them led to the same host. */
+/**
+ * If a call has lost this many connections, it is not sent again. Unlike mostHosts, this also counts several lost
+ * connections to the same host.
+ */
 const mostLosses = 4
 /** How many bytes may wait for a host that does not read, before further notifications are dropped. */
 const longestUnread = 16 << 20

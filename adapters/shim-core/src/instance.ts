@@ -93,9 +93,9 @@ export abstract class PluginInstance {
   protected abstract tell(text: string, isTrouble: boolean): void
 
   /**
-   * The last sentence of the notice about trouble if the host did not work at the start and the shim remembers no tools
-   * and commands from an earlier start. It begins with a space, for example " Its tools and commands are there after
-   * the next start of Pi."
+   * Tells the user when the tools and commands appear. It is the last sentence of the notice about trouble, if the host
+   * did not work at the start and the shim remembers no tools and commands from an earlier start. It begins with a
+   * space, for example " Its tools and commands are there after the next start of Pi."
    */
   protected abstract readonly noticeAtStart: string
 

@@ -31,8 +31,8 @@ export interface PassOf {
 export type Outcome = "applied" | "reapplied" | "unchanged"
 
 /**
- * Only the `rememberedArrays` sessions that were used last keep their last array in memory, because arrays are large.
- * All other sessions keep only digests of it, so their next pass is a resync.
+ * Arrays are large, so only this many sessions, the most recently used ones, keep their last array in memory. All other
+ * sessions keep only digests of their array, so their next pass is a resync.
  */
 const rememberedArrays = 8
 const rememberedSessions = 256

@@ -116,7 +116,8 @@ function writeOf({ op, path, value }: CompiledOp, message: unknown, earlier: rea
   }
   if (Array.isArray(target) && (op === "add" || op === "remove")) {
     if (!above) throw missing(path)
-    // Elements of an array move, so the write replaces the array with a changed copy.
+    // Adding or removing an element moves the elements after it. So the write replaces the whole array with a changed
+    // copy.
     const changed = target.slice()
     for (const one of earlier) if (one.target === target) changed[one.name as number] = one.value
     if (op === "remove") changed.splice(place(path[last]!, target.length, path), 1)

@@ -25,7 +25,7 @@ async function start(t: TestContext, script: Script = {}) {
     const outcome = await passes.run(messages, of, { ...initialized, ...limits })
     return { outcome, texts: texts(messages) }
   }
-  /** For each transform: its base, its keep, and the number of messages that were sent with it. */
+  /** For each transform: `base`, `keep`, and the number of messages that were sent with it. */
   const deltas = () => fake.received("session/transform").map(({ params, attachment }) => [params!.base, params!.keep, (attachment as unknown[]).length])
   /** For each transform, its member `sent`, which names the wire of the previous request. */
   const sent = () => fake.received("session/transform").map(({ params }) => params!.sent)

@@ -27,7 +27,7 @@ for (const [name, { about, message, patch, want, error }] of vectors<Vector>("pa
   })
 }
 
-/** A plan for a message that another plugin has frozen. */
+/** A plan that cannot be written, because another plugin has frozen the message. */
 const unwritable = plan(Object.freeze({ text: "b" }), compile([{ op: "prepend", path: "/text", value: "1 " }]))
 
 test("operations that are planned together have the same effect as one after the other, or none", () => {

@@ -105,8 +105,8 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	return out, err
 }
 
-// choose returns the traces to compare. `wanted` maps the path of a trace to the ids of the chosen sessions in it. If
-// the ids of a trace are nil, all its sessions are chosen.
+// The function `choose` returns the traces to compare. `wanted` maps the path of a trace to the ids of the chosen
+// sessions in it. If the ids of a trace are nil, all its sessions are chosen.
 func choose(ctx context.Context, o Options) (all []traces.Trace, wanted map[string]map[string]bool, err error) {
 	wanted = make(map[string]map[string]bool)
 	if len(o.Of) == 0 {
@@ -174,7 +174,8 @@ func rowOf(session string, s replay.Summary) Row {
 	}
 }
 
-// If the result already has a row of this session, from another trace, add merges the two rows.
+// The method `add` adds a row to the result. If the result already has a row of the same session, from another trace,
+// it merges the two rows.
 func (r *Result) add(row Row) {
 	r.Total.add(row)
 	i := slices.IndexFunc(r.Rows, func(known Row) bool { return known.Session == row.Session })

@@ -92,7 +92,8 @@ func WritePage(tell io.Writer, r Result, path string) error {
 	return Save(tell, path, content, "open it in a browser")
 }
 
-// Save makes the file readable only for its owner. Save replaces an older page, but never a file of another kind.
+// Save writes a page to the file `path`, which only its owner can read. It replaces an older page, but never a file of
+// another kind.
 func Save(tell io.Writer, path string, content []byte, next string) error {
 	old, err := regular.Prefix(path, int64(len(doctype)))
 	switch {

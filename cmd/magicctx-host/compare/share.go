@@ -78,7 +78,7 @@ func newestOfSession(ctx context.Context, dataDir, session string) (newest, erro
 	return newest{found[0], session}, nil
 }
 
-// play replays the trace. If n.session is set, the summary contains only this session.
+// The method `play` replays the trace. If n.session is set, the summary contains only this session.
 func (n newest) play(ctx context.Context, o replay.Options) (replay.Summary, error) {
 	name := format.Clean(filepath.Base(n.trace.Path))
 	s, err := play(ctx, n.trace, o)

@@ -23,7 +23,7 @@ type Outcome struct {
 	// All three are in tokens. Largest is the largest prompt. Removed is the size of all removed content. Reread is the
 	// part of Removed that the model read again within 20 requests.
 	Largest, Removed, Reread int
-	// MissedRuns counts runs of the historian that the replay needs, but that the trace has no answer for.
+	// MissedRuns counts the runs of the historian for which the replay found no recorded answer in the trace.
 	MissedRuns int
 }
 

@@ -415,7 +415,8 @@ async function run() {
   try {
     secret = await enter()
     if (!secret) throw new Error("Open the address that magicctx-host dashboard has printed.")
-    // If a person opens the printed address in this tab again, only the part after # changes, so no page is loaded.
+    // If a person opens the printed address in this tab again, only the part after # changes, and the browser does not
+    // load the page. So the script reloads it.
     addEventListener("hashchange", () => (location.hash && !location.hash.startsWith("#/") ? location.reload() : showPage()))
     await showPage()
     setInterval(() => isLive && readAgain(), rereadMS)

@@ -204,7 +204,7 @@ func TestOnlyTheRandomPathLeadsToThePage(t *testing.T) {
 
 // Another program may have used this port before, and left files in the browser's cache and storage. So until the token
 // is used, each answer of the server tells the browser to delete both. Once the token is used, the storage contains the
-// dashboard's secret, so the server must no longer have it deleted.
+// dashboard's secret, so the browser must not delete it.
 func TestTheBrowserForgetsOtherPages(t *testing.T) {
 	s := serve(t)
 	cleared := func() string {

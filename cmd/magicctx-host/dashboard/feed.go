@@ -18,7 +18,7 @@ import (
 type feed struct {
 	mu     sync.Mutex
 	newest []byte
-	// changed is closed when newest is replaced.
+	// `changed` is closed when `newest` is replaced.
 	changed chan struct{}
 }
 

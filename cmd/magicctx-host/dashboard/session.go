@@ -24,7 +24,7 @@ const (
 	// maxBusts limits the busts of a page, and maxPieces the units of each bust, because a longer page would be slow to
 	// draw.
 	maxBusts, maxPieces = 300, 100
-	// In bytes.
+	// maxMessages limits the size of the messages that one request returns, in bytes.
 	maxMessages = 512 << 10
 )
 
@@ -44,7 +44,7 @@ type sessionPage struct {
 	// Kept lists the pieces that the user keeps. It is null if no host knows the session. The user then cannot
 	// keep anything, because only a host can store it.
 	Kept []keptPiece `json:"kept"`
-	// Oldest first.
+	// The oldest summary comes first.
 	Summaries []chronicle.Compartment `json:"summaries"`
 }
 

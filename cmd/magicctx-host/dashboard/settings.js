@@ -1,4 +1,4 @@
-// The settings in force, and an editor of the user's file.
+// Shows the settings in force, and lets the user edit those in the user's file.
 
 let settings = []
 

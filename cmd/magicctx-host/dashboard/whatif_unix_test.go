@@ -13,8 +13,9 @@ import (
 	"github.com/magicctx/magicctx-host/store/storetest"
 )
 
-// The browser sends the id of a session. An id that looks like a path must open no file, neither a trace elsewhere nor
-// a named pipe, which would block. Error messages must not contain the path of the data directory.
+// The browser sends the id of a session. Even if the id looks like a path, the dashboard must not open a file at this
+// path. The file could be a trace in another directory, or a named pipe, which would block. Error messages must not
+// contain the path of the data directory.
 func TestAReplayOpensNoPath(t *testing.T) {
 	s := serve(t).enter()
 	s.record("short.jsonl.gz")

@@ -77,7 +77,8 @@ func namesOf(nodes []*kong.Node) (names []string) {
 	return names
 }
 
-// leaves returns the commands that have no subcommands. It descends into the subcommands of all other commands.
+// The function `leaves` returns the commands that have no subcommands. It descends into the subcommands of all other
+// commands.
 func leaves(nodes []*kong.Node) (all []*kong.Node) {
 	for _, n := range nodes {
 		if subs := commandsIn(n); len(subs) > 0 {
@@ -185,7 +186,7 @@ func completeFish(w io.Writer, app *kong.Application) error {
 
 func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
-// bracketless replaces characters that have a special meaning in a description for zsh.
+// The function `bracketless` replaces characters that have a special meaning in a description for zsh.
 func bracketless(text string) string {
 	return strings.NewReplacer("[", "(", "]", ")", ":", ";").Replace(text)
 }

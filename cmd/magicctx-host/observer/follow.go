@@ -133,7 +133,7 @@ func with(st schema.StatusResult, changed []schema.SessionStatus) *schema.Status
 	return &st
 }
 
-// subscribe asks the host to send the status of each session that changes.
+// The method `subscribe` asks the host to send the status of each session that changes.
 func (f Follower) subscribe(ctx context.Context, in *inbox) (*rpc.Client, error) {
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()

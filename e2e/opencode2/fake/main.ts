@@ -148,9 +148,9 @@ class Run {
   private isRunning = false
   idle: Promise<void> = Promise.resolve()
   /**
-   * baseline is the text of the directory's instructions in the system prompt, which stays the same until the next
-   * compaction. instructions is the newest text that the model has received. If the text changes, the fake sends the
-   * new one as a message.
+   * `baseline` is the text of the directory's instructions in the system prompt. It stays the same until the next
+   * compaction. `instructions` is the newest text that the model has received. If the directory's instructions change,
+   * the fake sends their new text as a message.
    */
   private baseline: string | undefined
   private instructions = ""
@@ -318,7 +318,7 @@ class Run {
     }
   }
 
-  /** The user's compaction. A plugin may write the summary. */
+  /** Plays a compaction that the user has asked for. A plugin may write the summary. */
   async compact(): Promise<void> {
     const session = of(this.id)
     const row: Row = { id: newID("msg"), type: "compaction", time: { created: Date.now() }, status: "running", reason: "manual", recent: "" }

@@ -85,7 +85,7 @@ func (o *OpenCode) Add(session string, messages []json.Value) {
 	o.Exec(`COMMIT`)
 }
 
-// data may be any text, even invalid JSON.
+// `data` may be any text, even invalid JSON.
 func (o *OpenCode) AddRow(session, id string, created int64, data string) {
 	o.t.Helper()
 	o.insert(`INSERT INTO message VALUES (?, ?, ?, 1, ?)`, id, session, created, data)

@@ -9,9 +9,9 @@ import (
 	"sync"
 )
 
-// learned is the table that gen/learn.py makes. It contains, in this order: the number of terms and the number of
-// dimensions, the terms, the scales of their vectors, and the vectors. The last part has, for each term, the number of
-// its neighbours and then the neighbours.
+// The variable `learned` holds the table that gen/learn.py makes. It contains, in this order: the number of terms and
+// the number of dimensions, the terms, the scales of their vectors, and the vectors. The last part has, for each term,
+// the number of its neighbours and then the neighbours.
 //
 //go:embed words.bin
 var learned []byte

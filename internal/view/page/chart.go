@@ -82,9 +82,9 @@ func columnsOf(passes int) columns {
 
 func (c columns) at(i int) float64 { return (float64(i) + 0.5) / float64(c.each*c.width) }
 
-// stack draws the series on top of each other. The curve of a series is filled down to the bottom, so it shows the sum
-// of this series and all series below it. In this way, no gaps show between the areas. `pick` computes the value of a
-// column from the passes in it.
+// stack draws the series on top of each other. The curve of a series shows the sum of this series and all series below
+// it, and is filled down to the bottom of the plot. Since the areas overlap, no gaps show between them. `pick` computes
+// the value of a column from the passes in it.
 func stack(passes []*replay.Pass, all []series, c columns, top float64, pick func([]*replay.Pass, func(*replay.Pass) int) float64) plot {
 	p := plot{Width: c.width, Height: curveHeight, Grid: grid(top)}
 	for n := len(all); n > 0; n-- {
@@ -202,7 +202,8 @@ func dollars(x, step float64) string {
 	return "$" + strconv.FormatFloat(x, 'f', decimals, 64)
 }
 
-// passMarks returns the number of the first pass, and of about five more at round steps, for example 1, 50, 100.
+// passMarks returns marks for the first pass, and for about five more passes with round numbers, for example 1, 50,
+// 100.
 func passMarks(passes []*replay.Pass, c columns) []mark {
 	step := roundStep(float64(len(passes)) / 5)
 	marks := []mark{{c.at(0), strconv.Itoa(passes[0].Pass)}}

@@ -266,7 +266,8 @@ func why(p *replay.Pass) string {
 
 func causeOf(p *replay.Pass) string { return clean(report.CauseOf(p)) }
 
-// clean removes unprintable characters from a name of the trace, and shortens a long name. The template escapes it.
+// clean removes unprintable characters from a name in the trace, and shortens a long name. It need not escape the name
+// for HTML, because the template does.
 func clean(name string) string {
 	name = format.Clean(name)
 	if runes := []rune(name); len(runes) > maxName {

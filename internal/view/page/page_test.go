@@ -309,7 +309,7 @@ func TestMoneyGridHasRoundAmounts(t *testing.T) {
 	}
 }
 
-// A click on a bust shows its removed pieces, the largest first, its cost, its gain and its outcome.
+// A click on a bust shows its cost, its gain, its outcome, and the pieces that it removed, the largest first.
 func TestBustShowsItsDetails(t *testing.T) {
 	bust := passOf(10, 20, 30)
 	bust.Bust, bust.BustCause, bust.Verdict = true, "pressure", schema.Soft

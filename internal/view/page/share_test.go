@@ -13,7 +13,7 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// needle stands for each text that a session may hold: a path, a user, a host, a prompt, a file, a secret or an id.
+// `needle` stands for each text that a session may hold: a path, a user, a host, a prompt, a file, a secret or an id.
 const needle = "/home/needle/project"
 
 func plant(_, _ string) string { return needle }

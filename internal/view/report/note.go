@@ -10,7 +10,8 @@ import (
 	"github.com/magicctx/magicctx-host/schema"
 )
 
-// PriceNote returns "" if the pass has weighed nothing.
+// PriceNote describes the price of a bust as the pass estimated it, and says whether the bust waits. If the pass
+// estimated no price, it returns "".
 func PriceNote(p *replay.Pass) string {
 	switch {
 	case p.Waits():
@@ -94,7 +95,8 @@ func Excesses(all []replay.Overflow) (series []Excess) {
 	return series
 }
 
-// String returns, for example, "requests 250-258: the prompts exceed the window, up to 74,772 of 64,000 tokens".
+// String says which requests exceed the window and how large the largest prompt is, for example "requests 250-258: the
+// prompts exceed the window, up to 74,772 of 64,000 tokens".
 func (e Excess) String() string {
 	if e.First == e.Last {
 		return fmt.Sprintf("request %d: the prompt exceeds the window, %s", e.First, e.Size())

@@ -66,7 +66,8 @@ type printer struct {
 	spanWidth, causeWidth int
 }
 
-// missing prints what the trace lacks. The report begins with this, because it makes all later figures less reliable.
+// The method `missing` prints which facts the trace does not contain. The report begins with them, because without
+// these facts all later figures are less reliable.
 func (p *printer) missing(all []string) {
 	if len(all) == 0 {
 		return

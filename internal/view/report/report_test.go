@@ -95,7 +95,7 @@ func TestPriceNote(t *testing.T) {
 }
 
 // In the timeline, each bust has a line with its cost and gain. Several passes in a row may wait because a bust does
-// not pay off. Only one of them has such a line.
+// not pay off. Only the first of them gets a line with the cost and gain of the bust.
 func TestTimelineTellsPrices(t *testing.T) {
 	waits := func() *replay.Pass {
 		return priced(schema.Steady, "not-worth-it", schema.BustPrice{Resent: 99_900, Removed: 99_800, BreakEven: 88_888, Forecast: 5000})

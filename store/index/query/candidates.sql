@@ -1,7 +1,7 @@
--- The chunks that match a query of terms, the newest rows first. ?2 is the session that asks. From this session, the
--- result has only messages up to ?3, and those parts of later messages that ?5 lists. ?4 is the only project to search;
--- 0 means all projects. ?7 to ?11 filter by kinds, role, harness, session, and oldest time. A filter that is empty or 0
--- leaves out nothing.
+-- The chunks that match a query of terms, the newest rows first. ?2 is the session that asks. The model still sees the
+-- newest messages of this session, so the result has only its messages up to ?3, and of later messages only the parts
+-- that ?5 lists. ?4 is the only project to search; 0 means all projects. ?7 to ?11 filter by kinds, role, harness,
+-- session, and oldest time. A filter that is empty or 0 leaves out nothing.
 SELECT
 	c.id, p.identity, s.harness, s.session, s.directory, c.message, c.kind, c.role, c.first, c.last, c.at,
 	c.subject, c.status, c.text, c.context, c.session

@@ -1,4 +1,4 @@
--- The next ?3 texts without a vector in the space ?1. A new space begins with the newest ?2 texts.
+-- The next ?3 texts without a vector in the space ?1. If the space is new, all texts before the newest ?2 are skipped.
 SELECT id, session, text, context
 FROM chunks
 WHERE kind = 'text' AND id > coalesce(

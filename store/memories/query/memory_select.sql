@@ -1,5 +1,5 @@
--- The memories of a project, or of all projects if ?1 is ''. ?2 includes memories that are not active. Active memories
--- are left out if they have expired at ?3. If ?4 is not 0, only the memory with this id is returned.
+-- The memories of a project, or of all projects if ?1 is ''. Unless ?2 is set, memories that are not active, or have
+-- expired at the time ?3, are left out. If ?4 is not 0, only the memory with this id is returned.
 SELECT
 	id, project, category, content, importance, source, source_harness, source_session, source_message,
 	status, superseded_by, seen_count, seen_at, created_at, updated_at, expires_at, directory, '', test, doubt

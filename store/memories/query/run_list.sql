@@ -1,5 +1,6 @@
--- The newest runs of all agents come first. A call does not name its run, so a run's calls are the agent's calls for
--- its project during the run. If runs overlap, their money is NULL.
+-- The newest runs of all agents come first. A call does not name its run, so the cost of a run is the sum of the
+-- agent's calls for the project between the run's start and end. If two runs overlap, nobody knows which calls belong
+-- to which run, so the cost of both is NULL.
 WITH newest AS (
 	SELECT r.*, coalesce(s.project, substr(r.subject, length('project ') + 1)) AS project, coalesce(s.title, '') AS title, coalesce(s.directory, '') AS directory
 	FROM agent_runs AS r LEFT JOIN sessions AS s USING (harness, session_id)

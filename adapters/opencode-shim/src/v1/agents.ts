@@ -71,8 +71,9 @@ function resultOf(messages: readonly ChildMessage[], error: unknown, ended?: str
 }
 
 /**
- * Deletes the child sessions of processes that ended during a run. A session's title contains the id of its process. A
- * new process may have the same id, so any such session is deleted a day after its last change.
+ * Deletes the child sessions that a killed process has left behind. A session's title contains the id of the process
+ * that created it. A new process may have the same id by chance. So a session is also deleted a day after its last
+ * change, even if a process with its id is running.
  */
 export async function removeOrphans(client: Client): Promise<void> {
   for (const info of await data(client.session.list({ query: { search: "magicctx: " } }))) {

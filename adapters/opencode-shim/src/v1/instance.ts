@@ -47,8 +47,9 @@ export class Instance extends PluginInstance {
   }
 
   /**
-   * Stores a message in the session if its requests are sent without the host. The model does not receive the message.
-   * A toast is not enough: it disappears, so a person who comes back later would not know why the session grows.
+   * If the host does not work, stores a message in the session that tells the user so. The model does not receive this
+   * message. A toast is not enough: it disappears, so a person who comes back later would not know why the session
+   * grows.
    */
   mark(session: string): void {
     if (!this.isInTrouble) return
@@ -105,7 +106,10 @@ export class Instance extends PluginInstance {
     if (this.acceptsCalls) this.flushWarnings()
   }
 
-  /** Called by every hook, because OpenCode accepts calls once it calls hooks. */
+  /**
+   * Sends the waiting warnings to OpenCode's log. Every hook calls this, because a hook runs only after OpenCode has
+   * started.
+   */
   private flushWarnings(): void {
     if (!this.acceptsCalls) removeOrphans(this.client).catch((err) => this.log.warn("orphaned sessions not removed", { cause: asError(err).message }))
     this.acceptsCalls = true

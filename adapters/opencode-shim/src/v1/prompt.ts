@@ -43,8 +43,8 @@ export async function transform(instance: Instance, _: unknown, { messages }: { 
 const abortMS = 1_000
 
 /**
- * Ends a hidden agent after its last step. OpenCode's own limit is not enough: OpenCode then only asks the model to
- * stop, and never stops a model that continues to call tools.
+ * Ends a hidden agent after its last step. OpenCode's own step limit is not enough: at that limit, OpenCode only asks
+ * the model to stop. It never ends a model that continues to call tools.
  */
 async function endBehindLastStep({ client }: Instance, session: string, messages: readonly Message[]): Promise<void> {
   if (messages.filter(({ info }) => info.role === "assistant").length < (stepsOf.get(session) ?? Infinity)) return

@@ -37,8 +37,8 @@ export class Sessions extends Turns {
   /** Sessions in which a hidden agent runs. The shim does not change their messages. */
   readonly hidden = new Set<string>()
   /**
-   * The commands of each session that wait for their message: the text into which OpenCode has expanded the command,
-   * and the line that the user typed.
+   * For each session, the commands that the user has entered, and whose message OpenCode has not stored yet. `line` is
+   * the line that the user typed. `text` is the text into which OpenCode has expanded the command.
    */
   private readonly templates = new Map<string, { text: string; line: string }[]>()
   private readonly client: Client
@@ -145,9 +145,9 @@ export class Sessions extends Turns {
 
   /**
    * OpenCode calls this method before it stores a user message, and waits until it returns. From then on, the shim
-   * stores no message until the prompt's turn ends. If the shim is already storing a message, the prompt waits until
-   * this message is stored, and then gets a later time than the message. This is necessary because OpenCode answers the
-   * user message with the latest time.
+   * stores no message until the prompt's turn ends. If the shim is already storing a message of its own, `prompted`
+   * waits until that message is stored. Then it gives the prompt a later time than the shim's message, because OpenCode
+   * answers the user message with the latest time.
    */
   async prompted(session: string, message: { id: string; time: { created: number } }, text: string | undefined): Promise<void> {
     const ours = [...(this.storing.get(session) ?? [])]

@@ -3,8 +3,9 @@ import type { Instance } from "./instance.ts"
 import type { Hooks, ToolRegistration } from "./opencode.ts"
 
 /**
- * Returns the tools for OpenCode to register, which it does only once. If a newer host then describes its tools
- * differently, the old descriptions stay, because they are at the start of the cached prefix.
+ * Returns the tools that OpenCode registers at its start. It registers them only once. If a newer host describes its
+ * tools differently later, the old descriptions stay: they are at the start of the prompt, so a change would invalidate
+ * the whole cached prefix.
  */
 export function tools(instance: Instance, registered: InitializeResult | undefined): Record<string, ToolRegistration> {
   const map: Record<string, ToolRegistration> = {}

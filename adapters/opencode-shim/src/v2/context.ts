@@ -42,8 +42,8 @@ export function isHidden(event: SessionContext): boolean {
 }
 
 /**
- * Changes a request that OpenCode sends outside the conversation, only to keep the prefix in the provider's cache. The
- * request gets the changes of the last pass, so that it begins with the cached prefix.
+ * OpenCode sends some requests outside the conversation, only to keep the prefix in the provider's cache. This function
+ * makes the changes of the last pass in such a request, so that it begins with the cached prefix.
  */
 export async function generate(instance: Instance, event: SessionContext): Promise<void> {
   const changes = await within(hookMS, instance.guard("generate", () => repeat(instance, event)))

@@ -28,8 +28,9 @@ export class Instance extends PluginInstance {
   readonly catalogue: Catalogue
   readonly terminal: Terminal
   /**
-   * Sessions whose last request may not have reached the provider: its hook has ended, but no event
-   * session.step.started has come. OpenCode calls the hook again before each retry.
+   * Sessions whose last request may not have reached the provider: OpenCode has called the hook for the request, but
+   * has not sent the event session.step.started yet. If OpenCode calls the hook again before that event, for example
+   * for a retry, the shim must not tell the host that the provider has received the host's wire.
    */
   readonly unsent = new Set<string>()
   protected override readonly noticeAtStart = " Its tools are there as soon as it works."

@@ -178,7 +178,7 @@ export interface ToolRegistration {
   readonly name: string
   readonly description: string
   readonly input: unknown
-  /** The betas read the schema here. */
+  /** The betas read the schema of the tool's arguments here. */
   readonly jsonSchema: unknown
   /**
    * By default, OpenCode offers a plugin's tool only to scripts of its code mode. `codemode: false` lets the model call

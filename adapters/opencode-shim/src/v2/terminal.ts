@@ -10,8 +10,8 @@ type Owner = PluginInstance & { readonly ctx: PluginContext }
 
 /**
  * The part of the plugin that runs in OpenCode's server. It serves the terminals, each of which is a separate process
- * that draws with src/tui.ts. A terminal may miss an event. So the event `news` only tells the terminals to call
- * `news`, and the answer to this call contains all that is new.
+ * that draws with src/tui.ts. A terminal may miss an event. So the event `news` has no content. It only makes the
+ * terminals call the method `news`, whose answer contains everything that is new.
  */
 export class Terminal {
   private readonly owner: Owner
@@ -68,8 +68,8 @@ export class Terminal {
   }
 
   /**
-   * The host sends the status of a session to all directories of this process. If this terminal does not show the
-   * session, the status is ignored.
+   * The host sends the status of a session to all directories of this process. If no terminal of this directory shows
+   * the session, the status is ignored.
    */
   changed(status: SessionStatus): void {
     const { harness, session } = status

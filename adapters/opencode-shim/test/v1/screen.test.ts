@@ -66,7 +66,7 @@ class FakeScreen {
     }
   }
 
-  /** Plays the user, who answers a dialog as soon as it is drawn, or closes it if there is no answer. */
+  /** Plays the user: answers a dialog as soon as it is drawn, or closes the dialog if the test has no answer for it. */
   private answer(shown: unknown, done: (answer: unknown) => void): undefined {
     const answer = this.solid.answer(shown)
     queueMicrotask(() => (answer === undefined ? this.api.ui.dialog.clear() : done(answer)))

@@ -9,11 +9,13 @@ test("an episode of trouble shows one notice, and ends with a pass that works", 
   const { hooks, opencode } = await load(t)
   const turn = async (text: string) => textOf(await pass(hooks, [user("u1", "one", {}, "ses_t"), user("u2", text, {}, "ses_t")]))
   assert.deepEqual(await turn("two"), ["§u1§ one", "§u2§ two"])
-  // OpenCode's log contains each notice at once. The toast of the second notice waits until the first toast is over.
+  // The test counts the notices in OpenCode's log, which contains each notice at once. It cannot count toasts, because
+  // a second toast waits until the first one is over.
   const notices = () => opencode.logged.filter((text) => text.startsWith("magicctx is not working"))
   for (const episode of [1, 2]) {
     fake.follow({ errors: { "session/transform": { code: -32011, message: "the disk is full" } }, results: { initialize: full } })
-    // Old messages are sent with the host's changes, and new messages are sent unchanged.
+    // The pass fails, so the shim applies the patches of the last good pass. The patch of u2 still fits, although the
+    // text of u2 has changed.
     for (let i = 0; i < 3; i++) assert.deepEqual(await turn("changed"), ["§u1§ one", "§u2§ changed"])
     assert.equal(notices().length, episode)
     assert.match(notices().at(-1)!, /the disk is full/)
@@ -123,7 +125,8 @@ test("a prompt that comes while the mark is on its way waits for it, and is newe
   const next = prompt("u2", Date.now() - 1_000)
   let asked: Promise<void> | undefined
   opencode.storing = async (sessionID, { parts }) => {
-    // OpenCode also calls this hook for the shim's own message. If the hook waited for that message, neither would end.
+    // OpenCode also calls this hook for the shim's own message. If the hook waited until this message is stored, the
+    // hook and the message would wait for each other forever.
     await hooks["chat.message"]!({ sessionID }, { message: { id: "mark", time: { created: Date.now() } }, parts })
     asked = hooks["chat.message"]!({ sessionID }, next).then(() => void order.push("prompt"))
     await new Promise((resolve) => setTimeout(resolve, 30))

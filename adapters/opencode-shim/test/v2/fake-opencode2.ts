@@ -27,8 +27,8 @@ export class CacheHint {
 }
 
 /**
- * A message of a session. `stored` is the form in which OpenCode stores the message. `entries` are the messages that
- * OpenCode puts into the array of a request for it.
+ * A message of a session. `stored` is the form in which OpenCode stores the message. `entries` are the one or more
+ * messages that stand for it in the array of a request.
  */
 export interface Kept {
   stored?: StoredMessage

@@ -187,9 +187,9 @@ export interface BustPrice {
    */
   thinking?: number
   /**
-   * cost is the price of the bust. Rent is the price of not busting: the price of all requests since the last
-   * bust for sending the removable content, plus the price expected until the next lump. The unit of both is
-   * the price of reading one token from the cache.
+   * cost is the price of the bust. Rent is what waiting costs: sending the removable content with all
+   * requests since the last bust, plus the expected price of sending it until the next lump comes. The unit
+   * of both is the price of reading one token from the cache.
    */
   cost?: number
   rent?: number
@@ -294,7 +294,10 @@ export interface CommandExecuteResult {
   page?: Page
 }
 
-/** CompartmentScore is a compartment of the messages with the ordinals Start to End. */
+/**
+ * CompartmentScore is the score of the compartment that covers the messages from the ordinal Start to the
+ * ordinal End.
+ */
 export interface CompartmentScore {
   start: number
   end: number
@@ -403,8 +406,8 @@ export interface HeadSections {
 }
 
 /**
- * HeadStatus describes the head of a session's wire: the messages that replace the history covered by the
- * head. Sizes are in tokens, as the host counts them.
+ * HeadStatus describes the head of a session's wire, that is, the messages that replace the oldest messages.
+ * Sizes are in tokens, as the host counts them.
  */
 export interface HeadStatus {
   /** epoch is the number of folds so far. */
@@ -1244,7 +1247,7 @@ export interface ToolDefinition {
 }
 
 /**
- * ToolExecuteParams runs one of the host's tools. The harness does not check the arguments against the tool's
+ * ToolExecuteParams runs one of the host's tools. Not every harness checks the arguments against the tool's
  * schema, so the host does.
  */
 export interface ToolExecuteParams {
