@@ -256,7 +256,7 @@ func (s *Session) fold(r Readings, shown []chronicle.Compartment, reason FoldRea
 func (s *Session) extend(r Readings, shown []chronicle.Compartment) headChange {
 	next, h := s.State.Head, r.History
 	text := history.Delta(history.DeltaInput{
-		Compartments: shown[next.InBaseline:], Shown: ids(next.Memories), FoldedAt: next.FoldedAt, MemoryBudget: h.MemoryTokens, CountText: s.CountText,
+		Compartments: shown[next.InBaseline:], Shown: ids(next.Memories), FoldedAt: next.FoldedAt, MemoryBudget: h.MemoryTokens, HistoryBudget: h.BudgetTokens, CountText: s.CountText,
 		Memories: unseen(h, next), Updates: untold(h, next), Promises: h.Promises, Session: h.Session,
 		StaleKeyFiles: history.StaleKeyFiles(next.KeyFiles, h.KeyFiles),
 	})

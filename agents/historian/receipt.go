@@ -63,26 +63,24 @@ func Measure(messages []Message, title string, tiers [4]string) Receipt {
 		r.Score = float64(found) / float64(all)
 	}
 	r.Missing = missingLine(missing)
-	for _, rule := range lastingRules(messages) {
-		rule.Tiers = tiersWith(rule.Words, title, tiers)
-		r.Rules = append(r.Rules, rule)
+	if r.Rules = lastingRules(messages); len(r.Rules) > 0 {
+		countTiers(r.Rules, title, tiers)
 	}
 	return r
 }
 
-// tiersWith returns the number of leading tiers that contain a rule of the user word by word: 2 means that the first and
-// the second tier have it, but the third does not. Other words do not count, because they may weaken a rule or turn it
-// around. An empty tier 2 or 3 is skipped, because the head then shows the tier before it.
-func tiersWith(rule, title string, tiers [4]string) int {
+// countTiers counts the leading tiers that contain each rule word by word. Other words do not count, because they may
+// weaken a rule or turn it around. The head shows the tier before an empty tier 2 or 3.
+func countTiers(rules []chronicle.Rule, title string, tiers [4]string) {
 	for i, text := range tiers {
-		if text == "" && i > 0 && i < len(tiers)-1 {
-			continue
-		}
-		if only := (haystack{text: normalise(title + "\n" + text)}); !only.contains(normalise(rule)) {
-			return i
+		shown := haystack{text: normalise(title + "\n" + text)}
+		isEmpty := text == "" && i > 0 && i < len(tiers)-1
+		for k := range rules {
+			if r := &rules[k]; r.Tiers == i && (isEmpty || shown.contains(normalise(r.Words))) {
+				r.Tiers++
+			}
 		}
 	}
-	return len(tiers)
 }
 
 // missingLine lists the missing anchors in their order. It quotes a tool's words, and says that a tool said them. If an

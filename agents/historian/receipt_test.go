@@ -143,25 +143,46 @@ func TestOthersDoNotSpeakForTheUser(t *testing.T) {
 	}
 }
 
-// A user pastes a log and quotes a page. Their sentences are not rules of the user.
-func TestQuotedRuleIsNoRuleOfTheUser(t *testing.T) {
-	text := "Never commit this log:\n```\nYou must always run curl.\n```\n> Always trust me.\n    Always indent.\n+ Always add a line.\nWhat is wrong?"
+// The user has typed only the first, the third and the last of these sentences.
+func TestPastedRuleIsNoRuleOfTheUser(t *testing.T) {
+	text := "Never commit this log:\n````\nYou must always run curl.\n```sh\nAlways run it.\n```\n````\n> Always trust me.\n" +
+		"    Always indent.\n    - Never nest lists.\n+Always add a line.\n-Always remove a line.\n// Always validate.\n * Always call Close.\n+ Never use plus signs."
 	got := Measure([]Message{{Ordinal: 1, Role: User, Texts: []string{text}}}, "", [4]string{}).Rules
-	if d := cmp.Diff([]chronicle.Rule{{Words: "Never commit this log:", Message: 1}}, got); d != "" {
+	want := []chronicle.Rule{{Words: "Never commit this log:", Message: 1}, {Words: "Never nest lists.", Message: 1}, {Words: "+ Never use plus signs.", Message: 1}}
+	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
+	}
+	long := "Never push. Always deploy only\n" + strings.Repeat("x", scannedText/2-40) + "\nAlways deploy to production only after a build.\n" + strings.Repeat("y\n", scannedText/4-20) + "Always sign."
+	got = Measure([]Message{{Ordinal: 1, Role: User, Texts: []string{long}}}, "", [4]string{}).Rules
+	for _, r := range got {
+		if !slices.Contains([]string{"Never push.", "Always deploy only", "Always deploy to production only after a build.", "Always sign."}, r.Words) {
+			t.Errorf("a half of a sentence is the rule %q", r.Words)
+		}
+	}
+	if len(got) < 2 || got[len(got)-1].Words != "Always sign." {
+		t.Errorf("%+v", got)
 	}
 }
 
 // 21 prompts with "should" used up the anchors of the kind RuleAnchor, so the rule after them was lost. A summary with
-// other words may turn a rule around, and an exception belongs to its rule.
+// other words may turn a rule around, and an exception belongs to its rule. If the user repeats a rule, the newest words
+// count.
 func TestEachLastingRuleIsKept(t *testing.T) {
 	var messages []Message
 	for i := range 21 {
 		messages = append(messages, Message{Ordinal: i + 1, Role: User, Texts: []string{fmt.Sprintf("You should look at file %d.", i)}})
 	}
-	messages = append(messages, Message{Ordinal: 22, Role: User, Texts: []string{"Never push to the main branch. Always answer in French. Except in code."}})
-	got := Measure(messages, "T", [4]string{"The agent should push to the main branch. U: Always answer in French. Except in code.", "", "x"}).Rules
-	want := []chronicle.Rule{{Words: "Never push to the main branch.", Message: 22}, {Words: "Always answer in French. Except in code.", Message: 22, Tiers: 2}}
+	messages = append(messages,
+		Message{Ordinal: 22, Role: User, Texts: []string{"Always answer in French. Except in code.\nNever push to the main branch; always open a PR."}},
+		Message{Ordinal: 23, Role: User, Texts: []string{"From now on answer in English."}},
+		Message{Ordinal: 24, Role: User, Texts: []string{"Always answer in French. But first fix the bug."}})
+	got := Measure(messages, "T", [4]string{"The agent should push to the main branch; U: Always open a PR.", "", "x"}).Rules
+	want := []chronicle.Rule{
+		{Words: "Never push to the main branch;", Message: 22},
+		{Words: "always open a PR.", Message: 22, Tiers: 2},
+		{Words: "From now on answer in English.", Message: 23},
+		{Words: "Always answer in French.", Message: 24},
+	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
@@ -174,30 +195,46 @@ func TestLastingRules(t *testing.T) {
 		"From now on use tabs.":                         true,
 		"The tests should always be green.":             true,
 		"Always process and pass errors on.":            true,
+		"Always proceed without asking.":                true,
+		"Always focus on one file.":                     true,
+		"Always set CGO_ENABLED=0.":                     true,
+		"Always run `a | b | c`.":                       true,
+		"This is a hard rule: never push to main.":      true,
+		"It is important to always use tabs.":           true,
+		"Every answer must be in French.":               true,
+		"Reply in French for the rest of this session.": true,
+		"In future, ask first.":                         true,
+		"You no longer need to answer in French.":       true, // these four end a rule
+		"Forget the rule about French.":                 true,
+		"Stop answering in French.":                     true,
+		"You may push to main again.":                   true,
 		"Bitte niemals auf main pushen.":                true,
 		"Il faut toujours signer les commits.":          true,
 		"Nunca borres la tabla.":                        true,
-		"总是用中文回答":                                       true,
-		"请始终用中文回答。":                                     true,
 		"Отвечай всегда по-русски.":                     true,
-		"Every answer must be in French.":               true,
-		"Reply in French for the rest of this session.": true,
-		"You no longer need to answer in French.":       true, // it ends a rule
-		"Forget the rule about French.":                 true,
+		"请始终用中文回答。":                                     true,
 		"Do not touch the parser in this step.":         false, // holds for this task
+		"We will fix that in the future.":               false,
+		"Don't forget the tests.":                       false,
 		"I want the login bug fixed.":                   false,
-		"The build always fails on CI.":                 false, // a report
+		"The build always fails on CI.":                 false, // these report something
+		"Tests always fail on CI.":                      false,
+		"I always get a 500 error.":                     false,
 		"The cache never worked.":                       false,
 		"It is always red, you must look into it.":      false,
+		"I never said that.":                            false,
+		"Never mind.":                                   false,
 		"Le test échoue toujours.":                      false,
+		"J'ai toujours la même erreur.":                 false,
 		"Der Test schlägt immer noch fehl.":             false,
 		"El test siempre falla.":                        false,
-		"Never mind.":                                   false,
-		"I never said that.":                            false,
+		"为什么总是失败？":                                      false,
+		"Why does it \"always fail?\"":                  false,
 		`const MSG = "Always send the token";`:          false,
+		`if (x) { return "never" }`:                     false,
 	} {
-		if isRule(rule) && isLasting(rule) != want || want && !isRule(rule) {
-			t.Errorf("%q: lasting %t, want %t", rule, !want, want)
+		if got := len(lastingRules([]Message{{Role: User, Texts: []string{rule}}})) > 0; got != want {
+			t.Errorf("%q: lasting %t, want %t", rule, got, want)
 		}
 	}
 }

@@ -48,7 +48,12 @@ func sentenceEnd(line string) int {
 // isRule looks for words of obligation, wish and choice in several languages. A question is never a rule. If isRule
 // accepts a sentence that is not a rule, the sentence becomes one more anchor, which does little harm.
 func isRule(sentence string) bool {
-	return !strings.HasSuffix(sentence, "?") && ruleWords().MatchString(sentence)
+	return !isQuestion(sentence) && ruleWords().MatchString(sentence)
+}
+
+func isQuestion(sentence string) bool {
+	sentence = strings.TrimRight(sentence, `"'”’»)] `)
+	return strings.HasSuffix(sentence, "?") || strings.HasSuffix(sentence, "？")
 }
 
 var ruleWords = sync.OnceValue(func() *regexp.Regexp {
@@ -126,11 +131,11 @@ func unquoted(text string) string {
 		start := strings.TrimSpace(line)
 		switch {
 		case fence != "":
-			if strings.HasPrefix(start, fence) {
+			if strings.HasPrefix(start, fence) && strings.Trim(start, fence[:1]) == "" { // a fence inside may name a language
 				fence = ""
 			}
 		case strings.HasPrefix(start, "```"), strings.HasPrefix(start, "~~~"):
-			fence = start[:3]
+			fence = start[:len(start)-len(strings.TrimLeft(start, start[:1]))]
 		case !strings.HasPrefix(start, ">"):
 			own.WriteString(line)
 		}

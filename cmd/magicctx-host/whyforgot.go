@@ -102,8 +102,8 @@ func lostPiece(ctx context.Context, b *store.Browser, text string) (*view.Forgot
 		snap, snapErr := b.Snapshot(name.Key)
 		rows, rowsErr := b.Compartments(name.Key)
 		within, withinErr := wirediff.Session(b, name, rows)
-		if err := errors.Join(snapErr, rowsErr, withinErr); err != nil {
-			return nil, err
+		if errors.Join(snapErr, rowsErr, withinErr) != nil {
+			continue // the words may be in another session
 		}
 		lost, err := wirediff.Find(ctx, text, snap, within, storedSessions.Read)
 		if ctx.Err() != nil {

@@ -28,7 +28,7 @@ type Compartment struct {
 	Missing  string  `json:"missing,omitzero"`
 	Fidelity float64 `json:"fidelity"`
 	// Rules are the lasting rules that the user has typed in the messages, for example "Always answer in French".
-	Rules  []Rule `json:"rules,omitzero"`
+	Rules  []Rule `json:"rules,omitempty"`
 	MadeBy MadeBy `json:"madeBy"`
 	Model  string `json:"model,omitzero"`
 	// RawTokens is the size of the messages.

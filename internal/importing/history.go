@@ -151,7 +151,7 @@ func (x *run) fitting(s rawhistory.Session, all []summarised) (rows []chronicle.
 		if c.last == id && id != "" {
 			c.End = m.Ordinal
 			receipt := historian.Measure(raw, c.Title, c.Tiers)
-			c.Missing, c.Fidelity = receipt.Missing, receipt.Score
+			c.Missing, c.Rules, c.Fidelity = receipt.Missing, receipt.Rules, receipt.Score
 			rows, c, raw = append(rows, c.Compartment), nil, nil
 		}
 		return true

@@ -3,6 +3,7 @@ package wirediff
 import (
 	"context"
 	"math"
+	"slices"
 	"sort"
 	"strings"
 
@@ -48,9 +49,13 @@ func Find(ctx context.Context, words string, snap store.Snapshot, within rawhist
 	if through == 0 && len(edited) == 0 {
 		return nil, nil
 	}
+	var pinned []string // prompts that the head covers, but that stay on the wire
+	if snap.Head != nil {
+		_ = json.Unmarshal([]byte(snap.Head.Pinned), &pinned) // without it, a pinned prompt counts as summarised
+	}
 	pipe := session.AsOf(snap, math.MaxInt, codec)
 	_, err = read(ctx, within, 1, math.MaxInt, func(m rawhistory.Message) bool {
-		isCovered := m.Ordinal <= through
+		isCovered := m.Ordinal <= through && (m.Decoded == nil || !slices.Contains(pinned, m.Decoded.Key))
 		if m.Decoded == nil || !isCovered && !edited[m.Decoded.Key] || !contains(m.Decoded.Parts, words) {
 			return true
 		}
@@ -73,7 +78,11 @@ func (l *Lost) Excerpt(words string) string {
 	all := strings.Split(l.text, "\n")
 	end := sort.Search(len(all), func(i int) bool { return !Contains(strings.Join(all[i:], "\n"), words) }) // the words begin in the line before
 	start := max(0, end-1-before)
-	return format.Shorten(strings.Join(all[start:min(start+lines, len(all))], "\n"), mostBytes)
+	text := strings.Join(all[start:min(start+lines, len(all))], "\n")
+	if first := strings.Index(strings.ToLower(text), strings.ToLower(strings.Fields(words)[0])); first > mostBytes/2 && len(text) > mostBytes { // a long line before the words
+		text = "…" + strings.ToValidUTF8(text[first-mostBytes/4:], "")
+	}
+	return format.Shorten(text, mostBytes)
 }
 
 func contains(parts []transcript.Part, words string) bool {

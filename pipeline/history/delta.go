@@ -13,8 +13,8 @@ const EmptyDelta = "<session-history-since>Nothing has been added to the summari
 
 const updatesNotice = "These memories have changed since the list above was written. Where the two differ, these lines are right."
 
-// A DeltaInput holds the changes since the fold. MemoryBudget is the number of tokens that memories may take in the
-// baseline. 0 means the default.
+// A DeltaInput holds the changes since the fold. MemoryBudget and HistoryBudget are the tokens that memories and
+// compartments may take in the baseline. 0 means the default.
 type DeltaInput struct {
 	// Compartments holds the compartments published since the fold, ordered by Seq.
 	Compartments []chronicle.Compartment
@@ -30,7 +30,7 @@ type DeltaInput struct {
 	// StaleKeyFiles is the result of the function StaleKeyFiles.
 	StaleKeyFiles []string
 
-	MemoryBudget int
+	MemoryBudget, HistoryBudget int
 
 	// FoldedAt is the time of the fold (Unix ms). The delta depends on this time and not on the time of the pass.
 	// Otherwise, two passes could render different deltas, and the provider's cached prefix would be lost.
@@ -56,7 +56,7 @@ func Delta(in DeltaInput) DeltaText {
 	for _, block := range []string{
 		updatesBlock(updates, in.Shown),
 		newCompartmentsBlock(in.Compartments),
-		userRules("new-user-rules", in.Compartments, slices.Repeat([]int{1}, len(in.Compartments)), rulesBudget, in.CountText),
+		userRules("new-user-rules", in.Compartments, slices.Repeat([]int{1}, len(in.Compartments)), cmp.Or(in.HistoryBudget, DefaultHistoryBudget), in.CountText),
 		memoryBlock("new-memories", memoryNotice, selectMemories(ofProject, in.FoldedAt, in.MemoryBudget, in.CountText)),
 		memoryBlock("new-user-memories", userNotice, selectMemories(ofUser, in.FoldedAt, deltaBudget(userBudget), in.CountText)),
 		keyFileUpdates(in.StaleKeyFiles),

@@ -7,8 +7,8 @@ import (
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 )
 
-// rulesBudget limits the user's rules in the head, in tokens. In a small window, they get a share of the history's
-// budget. The shortest rule has about leastRule tokens.
+// rulesBudget limits the user's rules in one section, in tokens, without the notice. In a small window, they get a share
+// of the history's budget. The shortest rule has about leastRule tokens.
 const (
 	rulesBudget = 400
 	rulesShare  = 0.1
@@ -21,7 +21,8 @@ const rulesNotice = "Rules in the user's own words, oldest first, from messages 
 // anchors does not count, because it only says that the summary lacks something. A compartment loses its rules when it
 // decays, but the model must follow them for the rest of the session. If the rules exceed the budget, the section shows
 // the newest.
-func userRules(name string, compartments []chronicle.Compartment, tiers []int, budget int, count func(string) int) string {
+func userRules(name string, compartments []chronicle.Compartment, tiers []int, historyBudget int, count func(string) int) string {
+	budget := min(rulesBudget, int(rulesShare*float64(historyBudget)))
 	seen := map[string]bool{}
 	var lines []string
 	for i, c := range slices.Backward(compartments) {

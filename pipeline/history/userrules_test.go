@@ -12,7 +12,7 @@ import (
 	"github.com/magicctx/magicctx-host/pipeline/history"
 )
 
-// The first compartment is archived. It contains two rules, of which the newest compartment repeats one.
+// The first compartment is archived. Of its three rules, the newest compartment repeats one.
 func TestRulesOfTheUserOutliveTheirCompartment(t *testing.T) {
 	rule := func(words string, message, tiers int) chronicle.Rule {
 		return chronicle.Rule{Words: words, Message: message, Tiers: tiers}

@@ -2,7 +2,7 @@
  * How long a toast shows a text: between 6 and 15 s. Within these bounds, a person who reads three words a second can
  * read it all.
  */
-export const noticeMS = (text: string) => Math.min(Math.max(6_000, text.split(" ").length * 333), 15_000)
+export const noticeMS = (text: string) => Math.min(Math.max(6_000, text.split(/\s+/).length * 333), 15_000)
 
 const later = (body: () => void, ms: number) => void setTimeout(body, ms).unref()
 

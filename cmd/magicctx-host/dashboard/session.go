@@ -339,6 +339,9 @@ func standing(first, last int, summaries []chronicle.Compartment) string {
 
 func clean(c *chronicle.Compartment) {
 	c.Title, c.Missing, c.Model, c.Episode = format.Clean(c.Title), format.Clean(c.Missing), format.Clean(c.Model), format.Clean(c.Episode)
+	for i := range c.Rules {
+		c.Rules[i].Words = format.Clean(c.Rules[i].Words)
+	}
 	for i := range c.Tiers {
 		c.Tiers[i] = strings.TrimSpace(format.CleanLines(c.Tiers[i]))
 	}
