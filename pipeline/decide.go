@@ -83,7 +83,8 @@ type Assessment struct {
 	// pressure remains although the rules have removed everything that they may remove.
 	Gauge Gauge
 	Stuck Stuck
-	// Rent is the rent meter. Only a steady pass and a bust for rent change it.
+	// Rent is the rent of the session. It includes the rent of this request only if the pass has considered a bust for
+	// rent. Otherwise, it is still the rent after the previous pass.
 	Rent Rent
 	// ReclaimUpTo is the highest tag that this pass or an earlier pass could have dropped (Meta.ReclaimUpTo).
 	ReclaimUpTo int

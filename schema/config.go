@@ -345,8 +345,8 @@ type Historian struct {
 // Budget bounds what the hidden agents may cost in a project on one day, in local time. A call begins only if its
 // highest possible cost fits. A model without a known price is assumed to cost as much as the most expensive known one.
 type Budget struct {
-	// Money is the most that all agents together may spend in a project on one day, in $. With 0, no agent asks a
-	// model.
+	// Money is the most that all agents together may spend in a project on one day, in $. If it is 0,
+	// no agent may ask a model.
 	Money float64 `json:"money" jsonschema:"default=50,minimum=0" project:"less"`
 	// Tokens bounds the tokens of all questions and answers together.
 	Tokens int `json:"tokens" jsonschema:"default=100000000,minimum=0" project:"less"`

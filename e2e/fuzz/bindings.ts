@@ -101,9 +101,9 @@ export class Bindings {
     // But if only the newest answer had thinking, the wire still continues the last request, so the pass is not a bust,
     // and the lost thinking must not be reported.
     const isNewPreamble = passes.some(({ cause }) => cause === "preamble-changed" || cause === "model-changed")
-    // A fork's first pass may drop content under pressure, and so invalidate thinking. The journal does not call this
-    // pass a bust, because the fork has sent nothing before. So the lost thinking must not be reported here (-seed
-    // 200461).
+    // The first pass of a fork may drop content under pressure. This invalidates the thinking after the content, as in
+    // a bust. But the fork itself has no previous wire, so the journal does not call the pass a bust, and isBust is
+    // false. The lost thinking must not be reported here either (-seed 200461).
     const isFirstOfFork = !hasGood && isCopy && passes.some(({ verdict }) => verdict !== "steady")
     // After the loss of the database, the shim may repeat an old system prompt in the first request. The model's answer
     // is bound to that prompt. But the new host does not know the prompt, so it may drop the answer's thinking (-seed

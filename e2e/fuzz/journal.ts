@@ -194,9 +194,11 @@ export function checkSize(pass: Pass, { expected, headless, copied, returned, to
   const returns = pass.bustCause === "head-reverted" || pass.bustCause === "transcript-changed" || pass.verdict === "hard"
   const reals = pass.verdict === "steady" ? [tokens] : pass.pass === 1 || returns ? [expected, headless, tokens, ...returned] : [expected, copied, ...returned]
   const isNear = (real: number) => {
-    // Messages may come back that were never in one prompt together. The prompt can then be much larger than the
-    // window, so an error of the estimate does not matter (-seed 3916314). The same is true of the first pass of a fork
-    // if it frees space by force (-seed 3917387, and -seed 4019243 in Pi).
+    // Messages that come back may meet messages with which they never shared a prompt. For example, after a revert has
+    // removed the head, the messages behind it return beside later messages, which were only ever sent with the head.
+    // Together, they can be much larger than the window. The host must free space in any case, so an error of its
+    // estimate does not matter (-seed 3916314). The same is true of the first pass of a fork if it frees space by force
+    // (-seed 3917387, and -seed 4019243 in Pi).
     if (returns && pass.size > window && real > window) return true
     if (pass.pass === 1 && pass.cause === "force" && real > window) return true
     const [ratio, off] = [pass.size / real, Math.abs(pass.size - real)]

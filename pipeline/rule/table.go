@@ -14,13 +14,14 @@ type Rule struct {
 type Occasion int
 
 const (
-	// AnyBust: the rule removes nothing that the model needs, so every bust asks it.
+	// AnyBust: no other occasion applies. Every bust asks the rules of AnyBust, because they remove nothing that the
+	// model needs.
 	AnyBust Occasion = iota
-	// Pressure: the rule removes content to free the tokens that the episode still needs.
+	// Pressure: an episode needs space. The rules of Pressure remove content until enough tokens are free.
 	Pressure
-	// Force: the rule is asked from the force level on (85 %).
+	// Force: the prompt has reached the force level, 85 % of the window.
 	Force
-	// Emergency: the rule is asked only if the next request would not fit (from 95 % on).
+	// Emergency: the prompt has reached 95 % of the window, so the next request may not fit.
 	Emergency
 )
 

@@ -29,8 +29,8 @@ const message = cases(
     ["user", fields({ role: all, content, timestamp: all })],
     ["assistant", fields({ role: all, content, api: all, provider: all, model: all, usage, stopReason: all, errorMessage: all, timestamp: all })],
     ["toolResult", toolResult],
-    // Pi changes the timestamp of a custom message when it writes the message to the session file, so the shim does not
-    // send it.
+    // When Pi writes a custom message to the session file, the message gets a new timestamp. The shim leaves out the
+    // timestamp, so that the host does not take the message for a changed one.
     ["custom", fields({ role: all, customType: all, content })],
     [
       "bashExecution",
