@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, watch, writeFileSync } from "node:fs"
+import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, watch, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { TestContext } from "node:test"
@@ -68,7 +68,9 @@ export class FakeHost {
 
   follow(script: Script): void {
     const results = { initialize: initialized, ...script.results }
-    writeFileSync(join(this.dir, "script.json"), JSON.stringify({ ...script, results }))
+    const file = join(this.dir, "script.json")
+    writeFileSync(file + ".new", JSON.stringify({ ...script, results }))
+    renameSync(file + ".new", file) // the host may be reading the file
   }
 
   entries(): Entry[] {
