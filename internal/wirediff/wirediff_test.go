@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/magicctx/magicctx-host/internal/chronicle"
 	"github.com/magicctx/magicctx-host/internal/json"
@@ -118,20 +119,31 @@ func TestFindReturnsTheLostPieceWithTheWords(t *testing.T) {
 		about, words  string
 		through       int
 		message, want int
+		pinned        string
 	}{
-		{"an output that became a skeleton", "Black AND\nwhite", 0, 2, 2},
-		{"a dropped output", "zebra.go", 0, 2, 3}, // the skeleton of read still shows this file name
-		{"a text that stays", "the zebra is", 0, 0, 0},
-		{"a text that is summarised", "the zebra is", 2, 2, 4},
-		{"words of two messages", "zebra", 2, 2, 4},
-		{"words of no message", "giraffe", 2, 0, 0},
+		{"an output that became a skeleton", "Black AND\nwhite", 0, 2, 2, ""},
+		{"a dropped output", "zebra.go", 0, 2, 3, ""}, // the skeleton of read still shows this file name
+		{"a text that stays", "the zebra is", 0, 0, 0, ""},
+		{"a text that is summarised", "the zebra is", 2, 2, 4, ""},
+		{"a text that is summarised and pinned", "the zebra is", 2, 0, 0, `["m2"]`},
+		{"words of two messages", "zebra", 2, 2, 4, ""},
+		{"words of no message", "giraffe", 2, 0, 0, ""},
 	} {
-		snap.Head = &store.HeadRow{ThroughOrdinal: c.through}
+		snap.Head = &store.HeadRow{ThroughOrdinal: c.through, Pinned: c.pinned}
 		found, err := Find(t.Context(), c.words, snap, rawhistory.Session{Harness: "opencode", ID: "s"}, stored(nil))
 		if err != nil || (found == nil) != (c.want == 0) {
 			t.Errorf("%s: %+v, %v", c.about, found, err)
 		} else if found != nil && (found.Tag != c.want || found.Message.Ordinal != c.message) {
 			t.Errorf("%s: piece %d of message %d, not %d of %d", c.about, found.Tag, found.Message.Ordinal, c.want, c.message)
+		}
+	}
+}
+
+func TestExcerptOfALongLineContainsTheWords(t *testing.T) {
+	for _, text := range []string{strings.Repeat("x", 700) + " the needle is here", strings.Repeat("é", 700) + "\nthe needle\nis here", "the needle is here"} {
+		lost := Lost{text: text}
+		if got := lost.Excerpt("The needle is"); !Contains(got, "the needle is") || len(got) > 620 || !utf8.ValidString(got) {
+			t.Errorf("%q", got)
 		}
 	}
 }
